@@ -232,6 +232,8 @@ class QosMap:
     """Keys the file states where the language fills in the others by default; None: every key."""
     classes: tuple[tuple[str, int | None, tuple[int, ...]], ...] = ()
     """EOS, NX-OS: classes of the policy in their order, the traffic class that each sets, and its DSCPs."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """NX-OS: class to the line that begins its class map, which says whether all of its lines must match."""
     uncertain: dict[int, str] = field(default_factory=dict)
     """EOS, NX-OS: DSCPs whose class depends on a condition that was not read, and that condition."""
 

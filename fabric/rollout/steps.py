@@ -48,6 +48,7 @@ TITLES: Final = {
     90: "remove objects",
 }
 """Rank of a step to its title; steps are made in the order of ranks."""
+_WATCHDOG: Final = 30
 _LESS: Final = 80
 _LEFT: Final = "groups left to the switch, which makes them again from cable length and speed"
 HOSTS_RANK: Final = 52
@@ -96,7 +97,13 @@ def steps_of(old: Tables, new: Tables, release: str) -> tuple[Step, ...]:
 
 
 def _title(rank: int, edits: Sequence[Edit], new: Tables) -> str:
-    """That of the rank; but rows of groups that buffermgrd makes again take no headroom away (buffermgr.cpp l.146)."""
+    """That of the rank, unless the edits do less than it says.
+
+    A changed time turns no watchdog on; rows of groups that buffermgrd makes again (buffermgr.cpp l.146) take no
+    headroom away.
+    """
+    if rank == _WATCHDOG and all(it.table == "PFC_WD" and it.field and it.op == "replace" for it in edits):
+        return "watchdog settings"
     meta = new.get("DEVICE_METADATA", {}).get("localhost", {})
     if rank != _LESS or (isinstance(meta, dict) and meta.get("buffer_model") == "dynamic"):
         return TITLES[rank]

@@ -123,8 +123,8 @@ def _made(name: str, before: Device, after: Device) -> Iterator[str]:
         alike: dict[tuple[int, ...], list[str]] = {}
         for port, numbers in groups.items():
             alike.setdefault(tuple(numbers), []).append(port)
-        for numbers, ports in alike.items():
-            yield f"{name}: {first(ports, _SHOWN_PORTS)}: BUFFER_PG of group {first(numbers)}: {what}"
+        for its_groups, ports in alike.items():
+            yield f"{name}: {first(ports, _SHOWN_PORTS)}: BUFFER_PG of group {first(its_groups)}: {what}"
 
 
 def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:

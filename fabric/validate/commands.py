@@ -8,7 +8,7 @@ Sources: NVUE object reference; EOS user manual, Quality of Service; Nexus 9000 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import ceil
 from typing import Final
 
@@ -200,6 +200,7 @@ def _eos(device: Device, where: Where, field: str, value: str) -> str:
         "detection_time": f"{watchdog} default timeout {_seconds(value)}",
         "restoration_time": f"{watchdog} default recovery-time {_seconds(value)}",
         "action": f"{watchdog} action {value}",
+        "POLL_INTERVAL": f"{watchdog} default polling-interval {_seconds(value)}",
     }
     if field in of_switch:
         return of_switch[field]
@@ -211,20 +212,35 @@ def _eos(device: Device, where: Where, field: str, value: str) -> str:
     return "; ".join((*block, lines[field])) if block and field in lines else ""
 
 
-def classified(policy: QosMap, dscp: int, group: int) -> str:
+def classified(policy: QosMap, dscp: int, group: int, used: Collection[int] = ()) -> str:
     """NX-OS: a DSCP into another qos-group, by the class of a policy that has it, or by the one that sets the group.
 
     The class that has nothing but this DSCP gets the group. Else the DSCP leaves the class that it is in, and joins the
-    first one that sets the group; where none does, a class is made.
+    first one that sets the group: in place of its only DSCP where no traffic has that one. A class map that is
+    match-all takes no second line, which no packet could match as well; there, as where no class sets the group, a
+    class is made.
+
+    Parameters
+    ----------
+    used    DSCPs that traffic is known to have; () where that is not known
     """
     mine = next((it for it in policy.classes if dscp in it[2]), None)
     if mine is not None and (mine[1] is None or mine[2] == (dscp,)):
         return f"policy-map type qos {policy.name}; class {mine[0]}; set qos-group {group}"
-    lines = [] if mine is None else [f"class-map type qos {mine[0]}; no match dscp {dscp}"]
+
+    def header(name: str) -> str:
+        return policy.headers.get(name, f"class-map type qos match-any {name}")
+
+    lines = [] if mine is None else [f"{header(mine[0])}; no match dscp {dscp}"]
     rest = next((its for name, its, _ in policy.classes if name == "class-default"), None) or 0
-    target = next((name for name, its, _ in policy.classes if its == group and name != "class-default"), None)
-    if target is not None:
-        lines.append(f"class-map type qos match-any {target}; match dscp {dscp}")
+    targets = [(name, dscps) for name, its, dscps in policy.classes if its == group and name != "class-default"]
+    odd = [(name, dscps[0]) for name, dscps in targets if used and len(dscps) == 1 and dscps[0] not in used]
+    joined = [name for name, _ in targets if " match-any " in header(name)]
+    if odd:
+        name, wrong = odd[0]
+        lines.append(f"{header(name)}; no match dscp {wrong}; match dscp {dscp}")
+    elif joined:
+        lines.append(f"{header(joined[0])}; match dscp {dscp}")
     elif group != rest or mine is None:
         name = f"DSCP{dscp}"
         lines.append(f"class-map type qos match-any {name}; match dscp {dscp}")

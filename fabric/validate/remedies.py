@@ -9,7 +9,8 @@ Sources: sonic-utilities doc/Command-Reference.md; NVUE, EOS and NX-OS command r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +29,7 @@ from fabric.validate.commands import (
     unmarked,
 )
 from fabric.validate.commands import quoted as _quoted
-from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
+from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row, rows
 from fabric.validate.field_words import field_word, value_word
 
 _LARGEST_MTU: Final = {"eos": 9214, "nxos": 9216, "nvue": 9216}
@@ -72,11 +73,12 @@ def _shown(device: Device, where: Where, *fields: str) -> str:
 def set_fields(device: Device, where: Where, values: Mapping[str, object]) -> Fix:
     """Several fields of one construct, which belong together."""
     fixes = [set_field(device, where, field, value) for field, value in values.items()]
+    between = BETWEEN_LINES if device.capabilities.blocks_of_lines else BETWEEN_COMMANDS
     return Fix(
         device.name,
         _shown(device, where, *values),
         ", ".join(it.value for it in fixes),
-        BETWEEN_COMMANDS.join(it.command for it in fixes) if all(it.command for it in fixes) else "",
+        between.join(it.command for it in fixes) if all(it.command for it in fixes) else "",
         tuple(row for it in fixes for row in it.rows),
     )
 
@@ -107,8 +109,11 @@ def remove_field(device: Device, where: Where, field: str) -> Fix:
     return Fix(device.name, _shown(device, where, field), "nothing (remove it)", command, row)
 
 
-def set_map(device: Device, port: Port, kind: str, key: int, value: int) -> Fix:
-    """One entry of a map; without a map of that kind the name of the table is all that is known."""
+def set_map(device: Device, port: Port, kind: str, key: int, value: int, used: Collection[int] = ()) -> Fix:
+    """One entry of a map; without a map of that kind the name of the table is all that is known.
+
+    `used`: DSCPs that traffic is known to have, for languages in which a class has them; () where that is not known.
+    """
     found = device.map_of(port, kind)
     if found is None:
         return Fix(device.name, kind, f"a map that has {key} -> {value}")
@@ -118,7 +123,7 @@ def set_map(device: Device, port: Port, kind: str, key: int, value: int) -> Fix:
         ("eos", "dscp_to_tc"): f"qos map dscp {key} to traffic-class {value}" if found.name == "default" else "",
         ("eos", "tc_to_queue"): f"qos map traffic-class {key} to tx-queue {value}",
         ("eos", "tc_to_dscp"): f"qos map traffic-class {key} to dscp {value}",
-        ("nxos", "dscp_to_tc"): classified(found, key, value),
+        ("nxos", "dscp_to_tc"): classified(found, key, value, used),
         ("nxos", "dscp_to_dscp"): unmarked(device, found, key),
         ("eos", "dscp_to_dscp"): unmarked(device, found, key),
         ("nvue", "tc_to_dscp"): f"nv set qos remark {_quoted(found.name)} switch-priority {key} dscp {value}",
@@ -179,10 +184,21 @@ def set_port(device: Device, port: Port, field: str, value: object) -> Fix:
         ("nxos", "mtu"): _on_port(port, f"mtu {shown}"),
         ("eos", "admin_status"): _on_port(port, "no shutdown"),
         ("nxos", "admin_status"): _on_port(port, "no shutdown"),
-        ("eos", "speed"): _on_port(port, f"speed {gigabits}-{port.lanes}"),
+        ("eos", "speed"): _on_port(port, f"speed {gigabits}-{_lanes(device, port, shown)}"),
         ("nxos", "speed"): _on_port(port, f"speed {shown}"),
     }
     return set_field(device, port.where, field, shown, words.get((device.language, field), ""))
+
+
+def _lanes(device: Device, port: Port, mbps: str) -> int:
+    """Lanes that most ports of a switch have at a speed; those of the port where none has it."""
+    same = Counter(it.lanes for it in device.ports.values() if it is not port and str(it.speed_mbps) == mbps)
+    return same.most_common(1)[0][0] if same else port.lanes
+
+
+def largest_mtu(device: Device) -> int | None:
+    """The largest MTU that a port takes; None where it is the chip's, and not known."""
+    return _LARGEST_MTU.get(device.language)
 
 
 def _lag_mtu(device: Device, port: Port, shown: str) -> Fix:

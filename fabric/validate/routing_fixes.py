@@ -13,7 +13,7 @@ from dataclasses import replace
 from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device, Lag, Port, Session, Where
 from fabric.validate.commands import nvue_words, quoted
-from fabric.validate.edits import Row, rows
+from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
 from fabric.validate.frr_fixes import in_frr, vtysh
 from fabric.validate.own_words import table_of
 from fabric.validate.remedies import Fix
@@ -358,7 +358,7 @@ def advertise(device: Device, prefix: str) -> Fix:
 
 
 def activate(device: Device, session: Session, family: str) -> Fix:
-    """An address family of a neighbour."""
+    """An address family of a neighbour; NVUE: of the VRF as well, where no neighbour of it has the family."""
     name = session.address or session.interface
     words = {"ipv4": ("ipv4", "ipv4 unicast", "ipv4-unicast"), "evpn": ("evpn", "l2vpn evpn", "l2vpn-evpn")}[family]
     vrf, row = session.vrf or "default", words[2].replace("-", "_")
@@ -368,6 +368,10 @@ def activate(device: Device, session: Session, family: str) -> Fix:
         "nvue": f"nv set vrf {quoted(vrf)} router bgp neighbor {quoted(name)} address-family {words[2]} enable on",
         "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'BGP_NEIGHBOR_AF|{vrf}|{name}|{row}')} admin_status true",
     }
+    others = [it.families for it in device.sessions if it.vrf == session.vrf and it.families is not None]
+    if not any(family in it for it in others):
+        of_vrf = f"nv set vrf {quoted(vrf)} router bgp address-family {words[2]} enable on"
+        commands["nvue"] = BETWEEN_COMMANDS.join((of_vrf, commands["nvue"]))
     found = rows("BGP_NEIGHBOR_AF", f"{vrf}|{name}|{row}", {"admin_status": "true"})
     return _bgp(device, f"neighbor {name} {family}", "activate", commands, found)
 

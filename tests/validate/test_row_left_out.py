@@ -76,3 +76,21 @@ def test_a_baseline_that_is_not_there_is_refused_and_an_empty_one_is_the_first(
     assert "did you mean 'before'?" in capsys.readouterr().err
     (tmp_path / "none").mkdir()
     assert main(["validate", str(new), "--baseline", str(tmp_path / "none")]) == 0
+
+
+def test_a_changed_time_of_a_watchdog_turns_none_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, fabric = _write(tmp_path / "old", small_fabric()), small_fabric()
+    fabric["leaf1"]["PFC_WD"]["Ethernet0"]["detection_time"] = "400"
+    main(["rollout", str(old), str(_write(tmp_path / "new", fabric))])
+    out = capsys.readouterr().out
+    assert "watchdog settings" in out
+    assert "watchdog on" not in out
+
+
+def test_a_headroom_profile_in_an_egress_pool_gets_the_lossless_pool(judge: Judge) -> None:
+    fabric = small_fabric()
+    fabric["leaf2"]["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"]["pool"] = "egress_lossless_pool"
+    found = [it for it in judge(fabric) if it.check.id == "B12"]
+    assert {it.fix.command for it in found if it.fix is not None} == {
+        "sonic-db-cli CONFIG_DB HSET 'BUFFER_PROFILE|pg_lossless_400000_40m_profile' pool ingress_lossless_pool"
+    }

@@ -351,7 +351,7 @@ VARIANTS: list[tuple[str, Change, str, tuple[str, str, str, str]]] = [
     (
         "no PFC at a host",
         put("leaf1", "PORT_QOS_MAP", "Ethernet0", pfc_enable="", pfcwd_sw_enable=""),
-        "L1 leaf1, N1 leaf1",
+        "L1 leaf1, N1 leaf1, M7 leaf1",
         ("L1", "error", "leaf1", "Ethernet0"),
     ),
     (
@@ -402,8 +402,8 @@ VARIANTS: list[tuple[str, Change, str, tuple[str, str, str, str]]] = [
     (
         "an egress limit below the pause",
         put("leaf1", "BUFFER_PROFILE", "egress_lossless_profile", static_th="2000000", dynamic_th=None),
-        "",
-        ("B7", "warn", "leaf1", "Ethernet0|3"),
+        "B7 leaf1",
+        ("B7", "error", "leaf1", "Ethernet0|3"),
     ),
     (
         "full marking above what the queue may hold",

@@ -96,6 +96,7 @@ def read_routing(reader: TextReader) -> None:
     needs_no_switchport(reader)
     root.accept(r"(?:no )?spanning-tree .*|(?:no )?lldp (?:run|timer .*|holdtime .*|reinit .*)|(?:no )?aaa .*")
     root.accept(r"(?:no )?ip(?:v6)? (?:unicast-)?routing(?: vrf \S+)?|vrf instance \S+|service routing .*|vlan [\d,-]+")
+    root.accept(r"transceiver (?:qsfp|osfp) default-mode .*")
 
 
 def _check_encapsulation(reader: TextReader) -> None:

@@ -107,6 +107,9 @@ def parse_nxos(text: str, file: str) -> Device:
             tagged.add(match[1])
         reader.map_("dscp_to_tc", match[1], where, {value: dscp.get(value, usual) for value in range(64)})
         device.maps["dscp_to_tc"][match[1]].classes = tuple(classes)
+        device.maps["dscp_to_tc"][match[1]].headers = {
+            name: it.line.text for name, *_ in classes if (it := groups.get(name, ClassMap())).line is not None
+        }
         device.maps["dscp_to_tc"][match[1]].uncertain = uncertain
         if marks:
             reader.map_("dscp_to_dscp", match[1], (*where, "set dscp"), marks)

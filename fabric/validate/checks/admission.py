@@ -1,14 +1,14 @@
-"""M: classes that are admitted to a lossless group without being lossless."""
+"""M: lossless groups that PFC does not protect, and classes admitted to one without being lossless."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fabric.validate.checks.base import Check, Found, Root, W, check
-from fabric.validate.checks.entries import map_evidence, pause_roots
+from fabric.validate.checks.base import Check, E, Found, Root, Severity, W, check, listed, shows
+from fabric.validate.checks.entries import map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
-from fabric.validate.remedies import set_map
+from fabric.validate.remedies import set_map, set_pfc
 
 _MANY: Final = 4
 """Code points in a sentence."""
@@ -59,4 +59,44 @@ def _roots(line: Line, kind: str, keys: Sequence[int]) -> tuple[Root, ...]:
     return tuple(one.root for key in keys for one in map_evidence(line, kind, key) if one.root is not None)
 
 
-CHECKS: Final[tuple[Check, ...]] = (M16,)
+def _severity_without_pfc(facts: Facts, line: Line, group: int) -> Severity:
+    """A port to a host whose PFC was left out drops what the switch keeps; between switches, L1 says so."""
+    others = facts.lossless_of(line.device)
+    paused = {facts.value(it.device, it.port, "pfc_to_pg", one) for it in others for one in it.port.lossless}
+    return E if not line.port.lossless and group in paused and facts.faces_host(line) else W
+
+
+@check(
+    "M7",
+    W,
+    "lossless group without PFC",
+    condition="groups with headroom belong to a PFC priority (error where a port to a host has no PFC at all, and the "
+    "group is that of a priority which other ports of the switch pause)",
+    consequence="memory is reserved and the class looks protected, but no pause is ever sent",
+    remedy="enable PFC for it, or remove the group",
+    source="sonic-swss buffermgr.cpp",
+)
+def M7(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """On ports in use that carry PFC maps at all."""
+    for line in facts.used:
+        groups = {facts.value(line.device, line.port, "pfc_to_pg", p) for p in line.port.lossless}
+        for group, bound in line.port.groups.items():
+            profile = line.device.profile_of(bound)
+            if profile is not None and profile.lossless and group not in groups and line.port.qos_where:
+                yield Found(
+                    line.device.name,
+                    f"{line.port.name}|{group}",
+                    f"group {group} has '{profile.name}', PFC is on for {listed(line.port.lossless)}",
+                    (
+                        shows(line.device, bound.profile_where, "profile", profile.name),
+                        shows(line.device, line.port.qos_where, "pfc_enable", listed(line.port.lossless)),
+                    ),
+                    _severity_without_pfc(facts, line, group),
+                    root=pfc_root(line) if line.port.lossless != facts.usual_pfc else None,
+                    fix=set_pfc(line.device, line.port, facts.usual_pfc)
+                    if line.port.lossless != facts.usual_pfc
+                    else None,
+                )
+
+
+CHECKS: Final[tuple[Check, ...]] = (M7, M16)

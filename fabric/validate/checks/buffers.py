@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import BufferProfile, Device, Pool
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.checks.entries import pause_roots
@@ -19,6 +20,8 @@ _KB: Final = 1024
 _FEW_CELLS_BYTES: Final = 16 * _KB
 _LOWEST_TH, _HIGHEST_TH = -6, 3
 _STARVING_TH: Final = 6
+_LOW_EGRESS_LIMIT: Final = "teralynx10"
+"""A chip whose shipped egress limit is below T(1)."""
 
 
 def lossless_pools(facts: Facts, device: Device) -> Iterator[tuple[BufferProfile, Pool, int]]:
@@ -253,11 +256,12 @@ def _with_profile(facts: Facts, line: Line, queue: int) -> str:
     "B7",
     E,
     "a lossless queue may drop before its group pauses",
-    condition="egress limit of a lossless queue >= T(1) + xoff (error: < T of all groups) and >= what the groups of "
-    "all other ports hold together when they pause (warn) and with their headroom (note), and no lossy profile; a "
-    "separate profile where other queues have one (warn)",
+    condition="egress limit of a lossless queue >= T(1) + xoff (error: < T(1); Teralynx: < T of all groups) and >= "
+    "what the groups of all other ports hold together when they pause (warn) and with their headroom (note), and no "
+    "lossy profile; a separate profile where other queues have one (warn)",
     consequence="drops inside the lossless class although PFC works",
-    remedy="bind egress_lossless_profile",
+    remedy="raise the limit of the queue's profile above what its groups hold when they pause, or bind the "
+    "lossless egress profile",
     source="SAI buffer model; shipped egress lossless limits equal the pool",
 )
 def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -291,9 +295,15 @@ def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     f"queue drops at {cap:.0f} B, its group pauses at {least[0]:.0f} B and takes "
                     f"{least[1].xoff_bytes} B more"
                 )
-                # Teralynx ships a limit below T(1): one group may lose, many pause in time. Below T(all) none does.
+                # Groups that fill one queue hold more together than one alone when they pause. Teralynx ships a limit
+                # below T(1), for many congested queues at once, whose groups pause earlier; below T(all) none does.
                 groups = sum(n for _, _, n in lossless_pools(facts, line.device))
-                severity = E if cap < (threshold(least[1], least[2], max(1, groups)) or 0) else W
+                most = (
+                    threshold(least[1], least[2], max(1, groups))
+                    if chip_of(line.device) == _LOW_EGRESS_LIMIT
+                    else least[0]
+                )
+                severity = E if cap < (most or 0) else W
             elif cap is not None and (both := feeding(facts, line, queue)) is not None and cap < both.most_bytes:
                 more = both.most_bytes - both.paused_bytes
                 text = (

@@ -31,7 +31,7 @@ def _profile(line: Line, bound: Binding) -> Evidence:
     "where the DSCP is only assumed, because neither --hosts nor --roce-dscp was given",
     consequence="RoCE is dropped under congestion; PFC and its headroom protect something else",
     remedy="map the DSCP to the lossless class; enable PFC for its priority; or let the hosts mark the DSCP that is "
-    "lossless (stock maps: 3 and 4): the one that makes the odd device like the others",
+    "lossless: the one that makes the odd device like the others",
     source="sonic-buildimage qos_config.j2; host default DSCP 24 or 26",
     leads_to="M2 M4 M5 M7 M8 M9 N1 N2 L1 L9 E4 W1 B7",
 )
@@ -91,7 +91,8 @@ def _lossy(facts: Facts, line: Line, dscp: int, tc: int | None) -> Found:
         return _other_queue(facts, line, dscp, usual)
     own = [one for priority in sorted(line.port.lossless) for one in facts.classes_of(line, priority)]
     to = usual[0] if usual is not None and usual[0] in own else next(iter(own), None)
-    fix = None if to is None else set_map(line.device, line.port, "dscp_to_tc", dscp, to)
+    used = {*facts.roce_dscps, *facts.cnp_dscps}
+    fix = None if to is None else set_map(line.device, line.port, "dscp_to_tc", dscp, to, used)
     return Found(line.device.name, line.port.name, text, evidence, fix=fix)
 
 
@@ -141,13 +142,14 @@ def _assumed(facts: Facts, dscp: int) -> Iterator[Found]:
     E,
     "a code point changes class from hop to hop",
     condition="RoCE and CNP code points have one (class, queue) on all switches of one language",
-    consequence="a flow is lossless on one hop and lossy on the next",
+    consequence="a flow is in another class on the next hop: lossless and lossy, or before and after other traffic",
     remedy="use the same maps everywhere",
     source="per-hop behaviour is per hop: RFC 2474 section 3",
     leads_to="E4 M4 M5 M6 M8 M9 M10 N3",
 )
 def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """The switches that differ from what most have; for RoCE, from most of those where it is lossless."""
+    used = {*facts.roce_dscps, *facts.cnp_dscps}
     for dscp in dict.fromkeys((*facts.network.roce_dscps, *facts.cnp_dscps)):
         by_language: dict[str, dict[str, tuple[Line, tuple[int | None, int | None]]]] = {}
         for line in facts.lossless:
@@ -172,7 +174,7 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         entries,
                         fix=None
                         if key is None or wanted is None
-                        else set_map(line.device, line.port, kind, key, wanted),
+                        else set_map(line.device, line.port, kind, key, wanted, used),
                     )
 
 
@@ -181,7 +183,7 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     E,
     "hole in a map",
     condition="64 DSCPs have a class; every class in use has a queue and a group, and a profile where files state them",
-    consequence="a packet of that value goes to class 0, or wherever SAI's default sends it",
+    consequence="a packet of that value goes to class 0, or wherever the switch's default sends it",
     remedy="write the entry",
     source="YANG allows holes; SAI saiqosmap.h defaults",
     leads_to="M1 M2 M4 M5 M6 N1 N3 L9 L8",
@@ -442,37 +444,6 @@ def _own_queue(facts: Facts, line: Line, dscp: int) -> Fix | None:
 
 
 @check(
-    "M7",
-    W,
-    "lossless group without PFC",
-    condition="groups with headroom belong to a PFC priority",
-    consequence="memory is reserved and the class looks protected, but no pause is ever sent",
-    remedy="enable PFC for it, or remove the group",
-    source="sonic-swss buffermgr.cpp",
-)
-def M7(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """On ports in use that carry PFC maps at all."""
-    for line in facts.used:
-        groups = {facts.value(line.device, line.port, "pfc_to_pg", p) for p in line.port.lossless}
-        for group, bound in line.port.groups.items():
-            profile = line.device.profile_of(bound)
-            if profile is not None and profile.lossless and group not in groups and line.port.qos_where:
-                yield Found(
-                    line.device.name,
-                    f"{line.port.name}|{group}",
-                    f"group {group} has '{profile.name}', PFC is on for {listed(line.port.lossless)}",
-                    (
-                        shows(line.device, bound.profile_where, "profile", profile.name),
-                        shows(line.device, line.port.qos_where, "pfc_enable", listed(line.port.lossless)),
-                    ),
-                    root=pfc_root(line) if line.port.lossless != facts.usual_pfc else None,
-                    fix=set_pfc(line.device, line.port, facts.usual_pfc)
-                    if line.port.lossless != facts.usual_pfc
-                    else None,
-                )
-
-
-@check(
     "M8",
     W,
     "other traffic in a lossless class",
@@ -547,7 +518,7 @@ def _sharing(facts: Facts) -> dict[int, set[str]]:
     "routing protocol shares the CNP queue",
     condition="BGP (DSCP 48) and CNPs share only a strict queue",
     consequence="a storm of CNPs delays keepalives",
-    remedy="make the queue strict, or move CNPs",
+    remedy="make the queue strict where it is not, which is accepted practice, or give CNPs a queue of their own",
     source="sonic-buildimage qos_config.j2 maps 48 to 6",
 )
 def M10(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -597,4 +568,4 @@ def M12(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     )
 
 
-CHECKS: Final[tuple[Check, ...]] = (M1, M2, M3, M4, M5, M6, M7, M8, M10, M12)
+CHECKS: Final[tuple[Check, ...]] = (M1, M2, M3, M4, M5, M6, M8, M10, M12)

@@ -217,6 +217,8 @@ def L4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 root=(small.device.name, (*small.port.mtu_at, "mtu")),
                 fix=set_port(small.device, small.port, "mtu", max(a, b)),
             )
+    mtus = Counter(line.port.mtu for line, _ in facts.host_lines)
+    usual_mtu = mtus.most_common(1)[0][0] if mtus else 0
     for line, host in facts.host_lines:
         if host.mtu and host.mtu > line.port.mtu:
             yield Found(
@@ -224,6 +226,7 @@ def L4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 f"MTU {line.port.mtu} here, {host.mtu} at the host",
                 (shows(line.device, line.port.mtu_at, "mtu", line.port.mtu), host_evidence(host, "mtu")),
+                fix=set_port(line.device, line.port, "mtu", max(host.mtu, usual_mtu)),
             )
 
 

@@ -13,6 +13,7 @@ from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.checks.buffers import egress_cap
 from fabric.validate.checks.entries import pause_roots
+from fabric.validate.chips import mmu_bytes
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_curve, set_field, set_marking
 
@@ -84,7 +85,10 @@ def _marked(facts: Facts, line: Line, queue: int) -> Fix | None:
     if found is None:
         kmin = (line.port.speed_mbps or 0) // 1000 * _BYTES_PER_GBPS
         found = (Curve(kmin, 4 * kmin, 100), "") if kmin else None
-    return None if found is None else set_marking(line.device, line.port, queue, found[0], found[1])
+    bound = line.port.queues.get(queue)
+    if found is None or (line.device.capabilities.tables and facts.wred(line.device, bound) is not None):
+        return None  # it has a profile, whose curve is what is wrong
+    return set_marking(line.device, line.port, queue, found[0], found[1])
 
 
 @check(
@@ -285,8 +289,10 @@ def _up_to_the_platform(line: Line, queue: int, wred: Wred) -> Found:
     "E5",
     W,
     "marking thresholds do not fit the speed",
-    condition="Kmin within a factor 8 of 4 KB per Gb/s; ports of one profile within a factor 4 of speed",
-    consequence="the same depth is an eighth of the time at 800G that it is at 100G: too early or too late",
+    condition="Kmin within a factor 8 of 4 KB per Gb/s, and below the chip's whole buffer (error); ports of one "
+    "profile within a factor 4 of speed",
+    consequence="queues are marked too early or too late, or never: a depth is an eighth of the time at 800G that it "
+    "is at 100G",
     remedy="scale Kmin and Kmax with the port's speed",
     source="HPCC simulation set-ups (config_doc.txt)",
     leads_to="E7 E9 N4 E8",
@@ -301,6 +307,17 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         severity = I if (curve.min_bytes, curve.max_bytes) in _STOCK else W
         speeds.setdefault((line.device.name, wred.name), set()).add(speed)
         usual = speed // 1000 * _BYTES_PER_GBPS
+        if (whole := mmu_bytes(line.device)) is not None and curve.min_bytes >= whole:
+            yield Found(
+                line.device.name,
+                f"{line.port.name}|{queue}",
+                f"Kmin {curve.min_bytes} B is not reached: the whole buffer of the chip is {whole} B",
+                curve_evidence(line, wred, curve),
+                E,
+                within=((line.device.name, wred.where),),
+                fix=_usual_curve(facts, line, wred, inf),
+            )
+            continue
         if usual and not usual / _SPREAD <= curve.min_bytes <= usual * _SPREAD:
             yield Found(
                 line.device.name,

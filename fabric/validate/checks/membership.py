@@ -10,7 +10,7 @@ from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import Binding, BufferProfile, Device, Pool
 from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
 from fabric.validate.facts import Facts, Line
-from fabric.validate.remedies import set_field
+from fabric.validate.remedies import Fix, set_field
 
 
 def _bound(line: Line, bindings: dict[int, Binding]) -> Iterator[tuple[int, Binding, BufferProfile, Pool]]:
@@ -50,7 +50,17 @@ def B12(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
                             shows(line.device, pool.where, "type", pool.direction),
                         ),
                         _severity(line, index, profile, direction),
+                        fix=_right_pool(facts, line.device, profile) if direction == "ingress" else None,
                     )
+
+
+def _right_pool(facts: Facts, device: Device, profile: BufferProfile) -> Fix | None:
+    """The lossless pool for a profile with headroom that groups alone have: its pool is wrong, not the binding."""
+    queues = [bound.profile for port in device.ports.values() for bound in port.queues.values()]
+    wanted = lossless_pool(facts, device)
+    if not profile.lossless or profile.name in queues or wanted is None or wanted == profile.pool:
+        return None
+    return set_field(device, profile.where, "pool", wanted)
 
 
 def _severity(line: Line, index: int, profile: BufferProfile, direction: str) -> Severity:

@@ -318,6 +318,7 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             by_address or direct or bool(session.source and expected and session.local_address not in expected | {""})
         )
         facing = interfaces_of(facts, device).facing(session.address)[0] if by_address and session.source else ""
+        wanted = near_address(facts, device, replace(session, local_address=""))
         if not (one_way or by_address):
             continue
         shut = any(not it.up and it.vrf == session.vrf and _owner(facts, it, peer) is device for it in peer.sessions)
@@ -329,8 +330,8 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{device.name}" + (f" at {session.local_address or near}" if session.local_address or direct else ""),
                 (_evidence(device, session, "name", session.peer or session.address),),
                 E if peer.sessions else W,
-                fix=send_from(device, session, facing, near_address(facts, device, replace(session, local_address="")))
-                if facing
+                fix=send_from(device, session, facing, wanted)
+                if facing and not (device.capabilities.tables and session.local_address == wanted)
                 else None,
                 rests_on=[
                     (peer.name, it.where)

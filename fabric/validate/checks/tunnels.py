@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from fabric.units import count
 from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.entries import host_evidence
-from fabric.validate.facts import Facts
-from fabric.validate.remedies import set_class_mtu, set_field, set_port
+from fabric.validate.facts import Facts, Line
+from fabric.validate.remedies import largest_mtu, set_class_mtu, set_field, set_port
 
 _ROCE_HEADERS_BYTES: Final = 78
+_LARGEST_BYTES: Final = 9216
+"""MTU of a port that most switches take."""
 
 
 @check(
@@ -19,7 +22,8 @@ _ROCE_HEADERS_BYTES: Final = 78
     "links between switches are too small for the hosts' frames",
     condition="MTU between switches >= host MTU, + 50 (IPv4) or 70 (IPv6) where a VXLAN tunnel exists",
     consequence="full frames vanish in the fabric; RoCE cannot be fragmented",
-    remedy="raise the fabric's MTU to 9216 (warning without tunnels where the hosts' MTU is only that of their ports)",
+    remedy="raise the fabric's MTU to the largest that its ports take, 9216 or 9214 (EOS), or lower the hosts' "
+    "(warning without tunnels where the hosts' MTU is only that of their ports, or where a port has its largest)",
     source="RFC 7348 section 4.3",
 )
 def T1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
@@ -27,17 +31,35 @@ def T1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     hosts = [host.mtu for host in (*facts.network.hosts.values(), facts.network.default_host) if host and host.mtu]
     extra = facts.tunnel_bytes
     inner = max(hosts, default=0) or max((line.port.mtu for line in facts.used if facts.faces_host(line)), default=0)
+    full: list[Line] = []
     for wire in facts.wires if inner else ():
         for line in (wire.a, wire.b):
-            if line.port.mtu < inner + extra:
-                yield Found(
-                    line.device.name,
-                    line.port.name,
-                    f"MTU {line.port.mtu} < {inner} of the hosts" + (f" + {extra} of VXLAN" if extra else ""),
-                    (shows(line.device, line.port.mtu_at, "mtu", line.port.mtu),),
-                    E if extra or hosts else W,
-                    fix=set_port(line.device, line.port, "mtu", max(9216, inner + extra)),
-                )
+            if line.port.mtu >= inner + extra:
+                continue
+            most = largest_mtu(line.device) or _LARGEST_BYTES
+            if line.port.mtu >= most and not hosts:
+                full.append(line)
+                continue
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"MTU {line.port.mtu} < {inner} of the hosts" + (f" + {extra} of VXLAN" if extra else ""),
+                (shows(line.device, line.port.mtu_at, "mtu", line.port.mtu),),
+                E if extra or hosts else W,
+                fix=set_port(line.device, line.port, "mtu", max(_LARGEST_BYTES, inner + extra))
+                if line.port.mtu < most
+                else None,
+            )
+    for line in full[:1]:
+        of = f" of {count(len(full), 'port')}" if len(full) > 1 else ""
+        yield Found(
+            line.device.name,
+            line.port.name,
+            f"MTU {line.port.mtu}{of} is the largest that a port takes, and leaves no room for {extra} B of VXLAN if "
+            f"hosts use the {inner} of their ports: the hosts' MTU is assumed, give --hosts",
+            (shows(line.device, line.port.mtu_at, "mtu", line.port.mtu),),
+            W,
+        )
 
 
 @check(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Final
 
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Where
 from fabric.configs.network import Host
 from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
 from fabric.validate.checks.entries import pfc_root
 from fabric.validate.facts import Facts
 from fabric.validate.field_words import field_word
-from fabric.validate.remedies import set_field, start_watchdog
+from fabric.validate.remedies import Fix, set_field, set_fields, start_watchdog
 
 _MIGRATED: Final = (3, 0, 3)
 """db_migrator copies pfc_enable to pfcwd_sw_enable when it leaves this version."""
@@ -97,6 +97,16 @@ def W2(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
+def _raised(facts: Facts, device: Device, where: Where, short: Sequence[str], poll: int) -> Fix:
+    """Both times of a port that are short; a poll that is longer than every time of the switch is what is odd."""
+    of = [line.port.watchdog for line in facts.used if line.device is device]
+    times = [it for own in of if own is not None for it in (own.detection_ms, own.restoration_ms) if it is not None]
+    if max(times) < poll:
+        place = ("PFC_WD", "GLOBAL") if device.capabilities.tables else where
+        return set_field(device, place, "POLL_INTERVAL", min(times))
+    return set_fields(device, where, dict.fromkeys(short, poll))
+
+
 @check(
     "W3",
     E,
@@ -129,7 +139,7 @@ def W3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         poll,
                     ),
                 ),
-                fix=set_field(line.device, own.where, short[0][0], poll),
+                fix=_raised(facts, line.device, own.where, [name for name, _ in short], poll),
             )
 
 
