@@ -248,8 +248,11 @@ def _switch(
 
 
 def tables_of(device: Device) -> Tables | None:
-    """The CONFIG_DB of a switch, read from its file; None for systems without such tables. Raises: InputErrors."""
-    if not device.capabilities.tables:
+    """The CONFIG_DB of a switch, read from its file; None where the tables are not all of it. Raises: InputErrors.
+
+    A switch with files of FRR beside them goes over in one step, as those of systems without tables do.
+    """
+    if not device.capabilities.tables or device.beside:
         return None
     return well_formed(json.loads(read_file(Path(device.file), mark=True)))
 

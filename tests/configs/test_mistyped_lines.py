@@ -34,6 +34,16 @@ def test_one_slip_leads_to_the_line_that_was_meant(given: str, meant: str) -> No
     assert intended(given, [r"priority-flow-control priority (\d+) no-drop"]) == meant
 
 
+def test_letters_that_look_like_digits_are_a_slip() -> None:
+    assert intended("vxlan vlan 1OO vni 1010O", [r"vxlan vlan (\d+) vni (\d+)"]) == "vxlan vlan 100 vni 10100"
+    assert intended("neighbor 10.1.0.l activate", [r"neighbor ([\d.]+) activate"]) == "neighbor 10.1.0.1 activate"
+    assert intended("neighbor lo activate", [r"neighbor ([\d.]+) activate"]) == ""
+
+
+def test_a_word_with_a_capital_is_one_of_the_words() -> None:
+    assert intended("interface etherent1/3", [r"interface (Ethernet[\d/,-]+)"]) == "interface Ethernet1/3"
+
+
 def test_a_word_that_fits_no_other_line_is_left_alone() -> None:
     assert intended("shape rate 100 gbps", [r"shape rate (\d+)(?: (kbps|mbps|pps|percent))?"]) == ""
     assert intended("mc-tx-queue 3", [r"(?:uc-)?tx-queue (\d)"]) == ""
@@ -80,6 +90,9 @@ def test_a_mistyped_line_is_an_error_that_names_the_line_that_was_meant(text: st
             f"{_NXOS}policy-map type network-qos P\n  class type network-qos c-8q-nq3\n    pause pfc-cos 8\n",
             "pfc-cos 8 is outside 0..7",
         ),
+        (f"{_EOS}router bgp 65101\n   neighbor 10.1.0.1 remote-as 6500O\n", "'6500O' is no AS number"),
+        (f"{_EOS}router bgp 65101\n   neighbor 10.1.0.l remote-as 65000\n", "'10.1.0.l' is no address"),
+        (f"{_NXOS}router bgp 65101\n  neighbor 10.1.0.1\n    remote-as 6500O\n", "'6500O' is no AS number"),
         (f"{_NXOS}router bgp 65101\n  timers bgp 3\n", "'timers bgp 3' has no hold time"),
         (f"{_NXOS}interface nve2\n  source-interface loopback0\n", "the only tunnel interface of the switch is nve1"),
         (f"{_NXOS}vlan 3968\n  vn-segment 10100\n", "VLAN 3968 is one of 3968..4094"),

@@ -26,6 +26,7 @@ from tests.mistakes import (
     further_trees,
     habits,
     interior_cases,
+    literals_second,
     literals_text,
     literals_trees,
     loopback_cases,
@@ -89,6 +90,7 @@ CASES: tuple[Mistake, ...] = (
     *interior_cases.CASES,
     *literals_trees.CASES,
     *literals_text.CASES,
+    *literals_second.CASES,
 )
 
 

@@ -12,6 +12,7 @@ import pytest
 from fabric.configs.load import load_network
 from fabric.configs.model import Device
 from fabric.errors import InputErrors
+from fabric.rollout.units import change_between
 from fabric.validate.checks.base import Severity
 from fabric.validate.runner import validate
 from tests.mistakes import frr
@@ -165,6 +166,17 @@ def test_a_folder_for_each_switch_with_a_file_for_each_daemon_is_read(tmp_path: 
     assert set(network.devices) == {"leaf1", "leaf2", "spine1", "spine2"}
     assert all(it.sessions and it.identity.interior for it in network.devices.values())
     assert not [it for it in validate(network).causes if it.severity >= Severity.WARN]
+
+
+def test_a_rollout_changes_a_switch_with_files_of_frr_in_one_step(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    old = load_network([_fabric(tmp_path / "old")])
+    edit = replaced(f" {_PEER}\n", f" {_PEER}\n neighbor 10.1.0.1 ttl-security hops 1\n")
+    new = load_network([_fabric(tmp_path / "new", leaf1_frr=edit)])
+    (unit,) = change_between(old, new, "202405").units
+    assert (unit.name, unit.last) == ("leaf1", 1)
+    assert [bool(it and it.sessions[0].ttl_security) for it in unit.devices] == [False, True]
 
 
 @pytest.mark.parametrize("name", ["leaf1.frr.conf", "leaf1-frr.conf", "leaf1.bgpd.conf", "leaf1.conf"])

@@ -20,21 +20,24 @@ from fabric.configs.running_config.reader import (
     Line,
     TextReader,
     Timers,
-    needs_hold_time,
-    needs_one_tunnel,
-    needs_primary,
-    needs_vrf_first,
-    needs_vrfs,
     numbers,
     read_address,
     read_gateway,
     read_interface,
-    read_tag,
     seconds_of,
     session_of,
     shut_sessions,
 )
 from fabric.configs.running_config.reader import BgpNeighbor as Neighbor
+from fabric.configs.running_config.requirements import (
+    check_as,
+    needs_hold_time,
+    needs_one_tunnel,
+    needs_primary,
+    needs_vrf_first,
+    needs_vrfs,
+    read_tag,
+)
 from fabric.configs.running_config.routes import read_static_routes
 from fabric.configs.running_config.vlans import check_vlans, needs_no_switchport, note_vlans
 from fabric.configs.text.port_ranges import interfaces_of
@@ -269,6 +272,9 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
         line.accept(r"neighbor .*|no neighbor .*|host-flap .*|redistribute .*|bgp .*")
     for name, peer in bgp.peers.items():
         if name in bgp.groups or not (is_address(name) or name.startswith(_PORTS)):
+            if name not in bgp.groups and name[:1].isdigit() and peer.where:
+                text = f"'{name[:60]}' is no address of a neighbour"
+                reader.defect(block, f"neighbor {name}"[:120], text, root=peer.where)
             continue
         group = bgp.peers.get(peer.group)
         if peer.group and group is None:
@@ -334,6 +340,7 @@ def _neighbor(reader: TextReader, line: Line, bgp: _Bgp, name: str, text: str) -
             bgp.groups.add(name)
         case ["remote-as", asn]:
             peer.asn = asn
+            check_as(reader, line, name, asn)
             peer.where = reader.note(line, "router bgp", f"neighbor {name}")
         case ["shutdown"]:
             peer.up = False

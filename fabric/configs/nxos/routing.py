@@ -20,21 +20,24 @@ from fabric.configs.running_config.reader import (
     Line,
     TextReader,
     Timers,
-    needs_hold_time,
-    needs_one_tunnel,
-    needs_primary,
-    needs_vrf_first,
-    needs_vrfs,
     numbers,
     read_address,
     read_gateway,
     read_interface,
-    read_tag,
     seconds_of,
     session_of,
     shut_sessions,
 )
 from fabric.configs.running_config.reader import BgpNeighbor as Neighbor
+from fabric.configs.running_config.requirements import (
+    check_as,
+    needs_hold_time,
+    needs_one_tunnel,
+    needs_primary,
+    needs_vrf_first,
+    needs_vrfs,
+    read_tag,
+)
 from fabric.configs.running_config.routes import read_static_routes
 from fabric.configs.running_config.vlans import check_vlans, needs_no_switchport, note_vlans
 from fabric.configs.text.spelling import is_address
@@ -377,6 +380,7 @@ def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf
     for line, match in block.find(r"remote-as (\S+)"):
         peer.asn = match[1]
         reader.note(line, *where)
+        check_as(reader, line, name, match[1])
     for _, match in block.find(r"update-source (\S+)"):
         peer.source = match[1]
     for _, match in block.find(r"inherit (?:peer|peer-session|peer-policy) (\S+)(?P<rest> \d+)?"):

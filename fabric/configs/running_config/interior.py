@@ -139,7 +139,7 @@ def _joined(reader: TextReader, block: Line, name: str) -> list[tuple[str, Circu
     for line, match in block.find(r"(?:ip ospf|ip router ospf (\S+)) area (\S+)(?: secondaries none)?"):
         area = Stated(area_name(match[2]), reader.note(line, "interface", name, "ospf area"))
         if not area.value:
-            reader.defect(line, f"{name}|area", f"'{match[2][:40]}' is no area", "R5")
+            reader.defect(line, f"{name}|area", f"'{match[2][:40]}' is no area", "R5", ("interface", name))
             continue
         found.append(("OSPF", replace(ospf, process=match[1] or "", area=area, where=area.where), line))
     isis = _settings(reader, block, base, "isis")

@@ -1,8 +1,9 @@
 """Lines that no reader understands because one word of them is mistyped.
 
 A running-config that a switch writes has no such line; one that people or templates write may, and the switch refuses
-it. A line is mistyped where one slip (a letter too many, too few, or another one, or two that are swapped) leads to a
-line that its block's reader asks for. What is known to work is not asked about: a word that the reader knows stays.
+it. A line is mistyped where one slip leads to a line that its block's reader asks for: a letter too many, too few or
+another one, two that are swapped, or letters that stand for digits (O for 0, l for 1). Lines that a reader understands
+are not looked at.
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-_WORD: Final = re.compile(r"(?<![\w\\])[a-z]{4,}(?!\w)")
+_WORD: Final = re.compile(r"(?<![\w\\])[A-Za-z][a-z]{3,}(?![A-Za-z_])")
 """Words of a pattern. Shorter ones are too near to each other: rx and tx, ipv4 and ipv6."""
-_SPOKEN: Final = re.compile(r"[a-z]{3,}")
+_NUMBER: Final = re.compile(r"(?<!\S)(?=\S*\d)[\dOoIl./:,-]+(?!\S)", re.ASCII)
+"""Words of digits, of which some are letters that look like one."""
+_DIGITS: Final = str.maketrans("OoIl", "0011")
+_SPOKEN: Final = re.compile(r"[A-Za-z][a-z]{2,}")
 
 
 def intended(text: str, patterns: Iterable[str]) -> str:
     """The line that was meant; '' where no pattern takes any line that is one slip away."""
-    for pattern in patterns:
+    known = list(patterns)
+    digits = _NUMBER.sub(lambda match: match[0].translate(_DIGITS), text)
+    if digits != text and any(re.fullmatch(pattern, digits, re.ASCII) for pattern in known):
+        return digits
+    for pattern in known:
         for word in _words(pattern):
             for line in _repaired(text, word):
                 if re.fullmatch(pattern, line, re.ASCII):
@@ -35,7 +43,7 @@ def _words(pattern: str) -> frozenset[str]:
 def _repaired(text: str, word: str) -> Iterator[str]:
     """The line with `word` in the place of each of its words that is one slip away from it."""
     for match in _SPOKEN.finditer(text):
-        if _one_slip(match[0], word):
+        if _one_slip(match[0].lower(), word.lower()):
             yield text[: match.start()] + word + text[match.end() :]
 
 

@@ -89,6 +89,9 @@ def _sessions(rows: Rows, device: Device) -> None:
         if not asn and _first(its, "peer_type") == "internal":
             asn = device.asn
         source = _first(its, "local_addr")
+        if "/" in source:
+            text = f"local_addr '{source[:40]}' is no address of an interface: it is written without a length"
+            rows.defect("R5", (*where, "local_addr"), f"BGP_NEIGHBOR|{key}"[:120], text)
         local = device.addresses.get(source, (source,))[0].partition("/")[0]
         multihop = _first(its, "ebgp_multihop") == "true"
         ttl = next((found for it in its if (found := cast("int | None", it.get("ebgp_multihop_ttl")))), None)

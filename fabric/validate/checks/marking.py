@@ -252,7 +252,7 @@ def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 (shows(line.device, where, "", ""),),
                 severity if priority in roce or not any(roce) else W,
                 fix=None if where == getattr(wred, "where", ()) else _marked(facts, line, queue),
-                rests_on=pause_roots(facts, line, priority),
+                rests_on=(*pause_roots(facts, line, priority), (line.device.name, ("interface",))),
                 within=((line.device.name, where),),
             )
 

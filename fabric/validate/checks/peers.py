@@ -47,13 +47,13 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     for wire in facts.wires:
         a, b = _networks(wire.a), _networks(wire.b)
         apart = list(apart_by_tags(wire))
-        for near, far in apart:
+        for this, that in apart:
             yield Found(
-                near.line.device.name,
+                this.line.device.name,
                 str(wire),
-                f"{near.name} and {far.name} of {far.line.device.name} are in {near.address.network}: {near.shown} "
-                f"here, {far.shown} there",
-                tuple(shows(it.line.device, it.where, "", it.tag or "none", f"{it.name} tag") for it in (near, far)),
+                f"{this.name} and {that.name} of {that.line.device.name} are in {this.address.network}: {this.shown} "
+                f"here, {that.shown} there",
+                tuple(shows(it.line.device, it.where, "", it.tag or "none", f"{it.name} tag") for it in (this, that)),
             )
         if apart:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from fabric.configs.text.spelling import meant
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, named, shows, whole_file
 from fabric.validate.facts import Facts
 
@@ -152,8 +153,8 @@ R5: Final = check(
     consequence="the load is refused, or the object is skipped with a line in syslog",
     remedy="correct the value",
     source="sonic-yang-models; sonic-swss orchagent",
-    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E4 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M11 M14 P3 P9 W2 W3 W4 "
-    "V4 V5 V11 V16 O1 O4",
+    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E3 E4 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M11 M14 P1 "
+    "P3 P9 P12 W2 W3 W4 V4 V5 V11 V16 O1 O4",
 )(_defects("R5"))
 
 
@@ -300,10 +301,18 @@ def R11(facts: Facts) -> Iterator[Found]:  # noqa: N802
         yield Found(
             name,
             "configuration",
-            "a link names it, and it was not given",
+            f"a link names it, and it was not given{_spelled_otherwise(facts, name)}",
             (Evidence("link", shown, cable.place),),
             severity,
         )
+
+
+def _spelled_otherwise(facts: Facts, name: str) -> str:
+    """'; Leaf1 was' for a switch whose name differs in capitals, or by one slip; its links are those of another."""
+    given = [it.name for it in facts.devices if it.name not in facts.linked]
+    same = [it for it in given if it.lower() == name.lower()]
+    close = same or [it for it in given if f"'{it}'" in meant(name, frozenset(given))]
+    return f"; {close[0]} was, which no link names" if close else ""
 
 
 CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11)
