@@ -291,8 +291,7 @@ def _up_to_the_platform(line: Line, queue: int, wred: Wred) -> Found:
     "marking thresholds do not fit the speed",
     condition="Kmin within a factor 8 of 4 KB per Gb/s, and below the chip's whole buffer (error); ports of one "
     "profile within a factor 4 of speed",
-    consequence="queues are marked too early or too late, or never: a depth is an eighth of the time at 800G that it "
-    "is at 100G",
+    consequence="marks come too early, too late or never: a depth is an eighth of the time at 800G that it is at 100G",
     remedy="scale Kmin and Kmax with the port's speed",
     source="HPCC simulation set-ups (config_doc.txt)",
     leads_to="E7 E9 N4 E8",
