@@ -127,7 +127,7 @@ def test_json_is_read_to_its_stated_depth() -> None:
     ],
 )
 def test_an_answer_that_is_not_of_prometheus_is_one_error(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(body))
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", lambda *_, **__: io.BytesIO(body))
     with pytest.raises(FabricError, match="no Prometheus"):
         list(readings(Source("http://127.0.0.1:1"), 0, 86_400))
 
@@ -136,7 +136,7 @@ def test_an_answer_that_is_cut_off_is_one_error(monkeypatch: pytest.MonkeyPatch)
     def cut(*_: object, **__: object) -> io.BytesIO:
         raise IncompleteRead(b"")
 
-    monkeypatch.setattr(urllib.request, "urlopen", cut)
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", cut)
     with pytest.raises(FabricError, match="cannot be reached"):
         list(readings(Source("http://127.0.0.1:1"), 0, 86_400))
 
