@@ -13,6 +13,7 @@ Rules
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from fabric.studies.plan import Cell, StudyPlan
 from fabric.studies.simulation import Variant, simulate_variant
+from fabric.units import parse_time_ps
 
 if TYPE_CHECKING:
     from fabric.dataplane.engine.counters import Snapshot
@@ -147,7 +149,7 @@ class _Pilot:
 
 def _pilot(variant: Variant) -> _Pilot:
     found = _Pilot()
-    simulate_variant(variant, found.sample)
-    steps = np.diff(found.times_ps)
-    found.interval_ps = int(steps[steps > 0].min()) if (steps > 0).any() else 1
+    run = simulate_variant(variant, found.sample)
+    # As the scenario has it: the last sample is where the run ended, which is on no grid.
+    found.interval_ps = parse_time_ps(json.loads(run.resolved)["telemetry"]["interval"])
     return found

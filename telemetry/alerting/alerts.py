@@ -67,17 +67,21 @@ def _watchdog(counter: str, limit: float, *gone: str) -> Expr:
     The number of a queue is no priority: a switch may put class 3 into queue 4. What waits behind the queue upstream
     is paused by the priority of its packets, and the inhibitions join by that.
     """
-    found = increase(select(counter), 5 * _MINUTE)
-    grown = above(Aggregate(Operator.SUM, found, gone) if gone else found, limit)
-    storms = Binary(
-        Symbol.OR, _by_class(above(increase(select(_DETECTED), 5 * _MINUTE), 0)), _STOPPED, Matching(PORT_PRIORITY)
-    )
-    return _where_it_begins(_by_class(grown), storms, "priority")
+
+    def grown(minutes: int) -> Expr:
+        found = increase(select(counter), minutes * _MINUTE)
+        return _by_class(above(Aggregate(Operator.SUM, found, gone) if gone else found, limit))
+
+    return _where_it_begins(grown(5), Binary(Symbol.OR, grown(10), _STOPPED, Matching(PORT_PRIORITY)))
 
 
 def _flaps(limit: float) -> Expr:
-    """Queues at which the watchdog detected more than `limit` storms within ten minutes."""
-    return above(increase(select(_DETECTED), 10 * _MINUTE), limit)
+    """Queues at which the watchdog detected more than `limit` storms within ten minutes, where they begin."""
+
+    def more(minutes: int) -> Expr:
+        return _by_class(above(increase(select(_DETECTED), minutes * _MINUTE), limit))
+
+    return _where_it_begins(more(10), more(20))
 
 
 def _by_class(queues: Expr) -> Expr:
@@ -85,16 +89,17 @@ def _by_class(queues: Expr) -> Expr:
     return Binary(Symbol.MULTIPLY, select("fabric_pfcwd_queue_info"), queues, Matching((*PORT, "queue"), ()))
 
 
-def _where_it_begins(queues: Expr, storms: Expr, *equal: str) -> Expr:
+def _where_it_begins(queues: Expr, storms: Expr) -> Expr:
     """Rows of queues, with the device at the other end; without those towards switches while a port towards a host has
-    a storm, with `equal` labels.
+    a row of `storms` of the same class, so that there is an alert about that host.
 
     A port that stands still fills its switch, which then pauses its neighbours just as long: the watchdog of each of
-    them detects a storm and drops, and the device at its other end is a victim, not the origin. Storms between switches
-    alone, as in a cycle, have rows.
+    them detects a storm and drops, and the device at its other end is a victim, not the origin. Their last drops come
+    while the fabric drains (DRAIN_S), so `storms` looks back twice as long. Storms between switches alone, as in a
+    cycle, have rows; beside the storm of a host they have them when it is over.
     """
     of_hosts = both(storms, select(rules.TO_HOST), *PORT)
-    spread = both(without(queues, select(rules.TO_HOST), *PORT), of_hosts, "instance", *equal)
+    spread = both(without(queues, select(rules.TO_HOST), *PORT), of_hosts, "instance", "priority")
     return at_port(without(queues, spread, *PORT, "queue"), "fabric_port_info", "peer_device")
 
 
@@ -267,7 +272,7 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricPfcwdFlapping",
-        lambda limit: _where_it_begins(_flaps(limit), _flaps(limit)),
+        _flaps,
         5.5,
         0,
         Severity.WARNING,

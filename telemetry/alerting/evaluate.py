@@ -182,9 +182,15 @@ class Offline:
     def states(self, alert: Alert) -> tuple[list[Firing], list[Pending]]:
         """Every period in which an alert fired; and what was pending at the end."""
         rows = evaluate(alert.expr, self._database, self._grid, self._timing)
-        firings = [it for row in rows for it in _firings(alert, row, self._grid, self.grid_ns, self._timing)]
         hold_ms = self._timing.ms(alert.hold_s)
-        pending = [it for row in rows if (it := _pending(alert, row, self._grid, self.grid_ns, hold_ms)) is not None]
+        firings: list[Firing] = []
+        pending: list[Pending] = []
+        for row in rows:
+            fired = list(_firings(alert, row, self._grid, self.grid_ns, self._timing))
+            firings += fired
+            if not fired or fired[-1].resolved_ns is not None:  # one that still fires waits for nothing
+                waits = _pending(alert, row, self._grid, self.grid_ns, hold_ms)
+                pending += [] if waits is None else [waits]
         return firings, pending
 
 

@@ -3,7 +3,8 @@
 Rules
 1. The samples of the present pass are kept, with what the diagnosis reads. Beyond MOST_SAMPLES of them, or MOST_CHANGES
    of their values, the older half is dropped: roots are then of what is left.
-2. The simulation thread records and copies; the diagnosis itself runs in the thread that asks.
+2. The simulation thread records, and copies what it has recorded when somebody asks: at most MOST_CHANGES values, some
+   tens of milliseconds. The diagnosis itself runs in the thread that asks.
 3. An answer is given again for REST times as long as its diagnosis took, so that readers of a large fabric do not take
    the processor from its simulation.
 """
@@ -155,6 +156,10 @@ class LiveRoots(Observer):
         if samples > MOST_SAMPLES or (self._sampler.changes > MOST_CHANGES and samples > 2):
             self._sampler.forget(samples // 2)
 
+    def end(self, reason: str, now: Snapshot) -> None:  # noqa: ARG002  the last sample has been taken
+        """Give no earlier answer again: the next one is of the whole pass."""
+        self._answer = None
+
     # ===== for the thread that asks =====
 
     def roots(self, ask: Ask) -> dict[str, Any]:
@@ -173,7 +178,7 @@ class LiveRoots(Observer):
             return body
 
     def _state(self) -> _State:
-        """In the simulation thread: nothing that takes longer on a larger network."""
+        """In the simulation thread."""
         store, world = self._sampler.store, self._world
         return _State(
             self._number, self._last, self._sampled_ps // PS_PER_NS, store.last(store.samples), world.control,

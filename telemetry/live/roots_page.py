@@ -51,13 +51,7 @@ def _page(url: str, found: Mapping[str, Any]) -> Document:
         for it in roots
     )  # fmt: skip
     statuses = tuple(_STATUS[it["rank"]] for it in roots)
-    parts = tuple(
-        {
-            name: it[name]
-            for name in ("device", "port", "class", "members", "open", "change_before", "runbooks", "playbook")
-        }
-        for it in roots
-    )
+    parts = tuple({name: it[name] for name in _PARTS} for it in roots)
     more = f", and {count(len(roots) - 1, 'more root')}" if len(roots) > 1 else ""
     table = Table("roots", "What to look at first", columns, rows, _NOTE, statuses, parts)
     prose = [Prose(_sentences(it), status) for it, status in zip(roots, statuses, strict=True)]

@@ -224,6 +224,7 @@ class Top(App[None]):
         self._server, self._interval_s = server, interval_s
         self._view: dict[str, Any] | None = None
         self._roots: dict[str, Any] | None = None
+        self._asking_roots = False
         self._whole_trees = True
         self._forms: dict[str, dict[str, Form]] = {}
 
@@ -263,10 +264,15 @@ class Top(App[None]):
     @work(thread=True, exclusive=True, group="roots")
     def look_for_roots(self) -> None:
         """Read the root causes, whose answer may take longer than the tables; look() says what is wrong."""
+        if self._asking_roots:  # a worker that runs in a thread goes on although another one takes its place
+            return
+        self._asking_roots = True
         try:
             found = self._server.get("roots")
         except FabricError:
             return
+        finally:
+            self._asking_roots = False
         self.call_from_thread(self._show_roots, found)
 
     def _show_roots(self, found: dict[str, Any]) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from fabric.cli.main import main
 from fabric.studies.plan import load_study
 from fabric.studies.warm_up import BATCH, FEWEST_SAMPLES, QUANTITIES, mser5, warm_up_of
+from fabric.units import parse_time_ps
 from tests.studies.small_study import written
 
 
@@ -78,6 +80,20 @@ def test_pilot_runs_of_steady_arrivals_give_a_warm_up_of_some_messages(
     told = json.loads(capsys.readouterr().out)
     assert told["warm_up_ns"] == found.warm_up_ps / 1000
     assert told["seeds"] == 2
+
+
+@pytest.mark.parametrize(("interval", "duration"), [("3us", "601us"), ("2us", None)])
+def test_the_grid_is_the_scenario_s_although_the_last_sample_is_beside_it(
+    interval: str, duration: str | None, tmp_path: Path
+) -> None:
+    file = arrivals(tmp_path, "600us", interval)
+    study = yaml.safe_load(file.read_text(encoding="utf-8"))
+    study["set"] |= {"transport.cc": "none", "run.duration": duration or "5ms"}
+    file.write_text(yaml.safe_dump(study), encoding="utf-8")
+    found = warm_up_of(load_study(file))
+    expected = parse_time_ps(interval)
+    assert {it.interval_ps for it in found.settlings} == {expected}
+    assert all(it.samples <= 600_000_000 // expected for it in found.settlings)
 
 
 def test_messages_that_are_posted_at_once_have_no_steady_state(

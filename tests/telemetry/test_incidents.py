@@ -119,6 +119,25 @@ def test_an_alert_that_waits_for_its_time_at_the_end_of_the_run_is_pending() -> 
     assert evaluate_store(Store()).pending == []
 
 
+def test_an_alert_that_still_fires_is_not_pending_although_its_row_has_come_back() -> None:
+    slow = ("fabric_pfc_receive_paused_seconds_total", "device=leaf1", "port=e0", "priority=3")
+    run = store(
+        24,
+        {
+            slow: [min(it, 12) * MS / 2e9 for it in range(18)]
+            + [6.0 * MS / 1e9 + (it + 1) * MS / 2e9 for it in range(6)],
+            ("fabric_sim_elapsed_seconds_total",): [it * MS / 1e9 for it in range(24)],
+            ("fabric_port_info", "device=leaf1", "port=e0", "peer_device=host1", "peer_port=eth0"): [1] * 24,
+            ("fabric_device_info", "device=host1", "role=host"): [1] * 24,
+            ("fabric_rnic_receive_buffer_peak_bytes", "device=host1"): [1] * 24,
+        },
+    )
+    found = evaluate_store(run)
+    [fired] = [it for it in found.firings if it.alert.name == "FabricSlowReceiver"]
+    assert fired.resolved_ns is None
+    assert "FabricSlowReceiver" not in {it.alert.name for it in found.pending}
+
+
 def test_evaluations_come_as_often_as_the_dilation_says() -> None:
     run = store(20, up([0] * 20))
     assert len(evaluate_store(run, dilation=15_000).grid_ns) == 20
