@@ -42,7 +42,7 @@ def test_a_dilation_scales_every_window_and_every_for() -> None:
     nominal, fast = (yaml.safe_load(rules_yaml(dilation))["groups"][0] for dilation in (15_000, 1000))
     assert (nominal["interval"], fast["interval"]) == ("15s", "1s")
     windows = [re.findall(r"\[(\w+)\]", str(group)) for group in (nominal, fast)]
-    short = {"1m": "4s", "3m": "12s", "5m": "20s", "10m": "40s", "1h": "4m"}
+    short = {"1m": "4s", "3m": "12s", "5m": "20s", "10m": "40s", "20m": "1m20s", "1h": "4m"}
     assert windows[1] == [short[window] for window in windows[0]]
     holds = [[rule.get("for") for rule in group["rules"]] for group in (nominal, fast)]
     assert holds[1] == [{**short, "30s": "2s", "1m30s": "6s", "2m": "8s"}.get(hold, hold) for hold in holds[0]]
