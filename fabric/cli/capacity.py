@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fabric.cli.options.output import STDOUT, add_out
-from fabric.cli.options.prometheus import access_of, access_problems, add_access, given_access, sent_in_clear
-from fabric.cli.terminal import streams
+from fabric.cli.options.prometheus import access_of, access_problems, add_access, given_access, warn_of_clear_text
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.units import parse_duration_s
 
@@ -133,8 +132,7 @@ def _source(args: argparse.Namespace, problems: list[Problem]) -> tuple[Iterable
         raise InputErrors("options", problems)
     from telemetry.capacity.prometheus_api import Source, readings  # noqa: PLC0415  numpy
 
-    if sent_in_clear(args, args.prometheus):
-        streams.say("the secret is sent without encryption; use an https URL where the server has one")
+    warn_of_clear_text(args, args.prometheus)
     source = Source(args.prometheus, args.match or "", sample, period, access=access_of(args))
     return readings(source, start, end), args.prometheus
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.output import STDOUT, add_out
+from fabric.cli.options.prometheus import access_of, access_problems, add_access, warn_of_clear_text
 from fabric.cli.report import EXPORTERS
 from fabric.cli.run import COMPAT
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     pushed = actions.add_parser("remote-write", help="the same, sent to a receiver of Prometheus remote write")
     pushed.add_argument("url", metavar="URL", help="the receiver, such as http://127.0.0.1:9090/api/v1/write")
+    add_access(pushed, "the receiver")
     events = actions.add_parser("events", help="the event log as JSON lines, for log stores")
     fast = actions.add_parser("otlp", help="every counter and gauge over time as OpenTelemetry metrics (OTLP JSON)")
     fast.description = (
@@ -156,20 +158,15 @@ def _openmetrics(args: argparse.Namespace) -> int:
 def _remote_write(args: argparse.Namespace) -> int:
     problems = _clock_problems(args)
     interval_ms, labels = _interval_ms(args, problems), _labels(args, problems)
-    if not args.url.startswith(("http://", "https://")):
-        problems.append(
-            Problem(
-                "URL",
-                f"{args.url!r} is not the URL of a receiver",
-                "give one such as http://127.0.0.1:9090/api/v1/write",
-            )
-        )
+    problems += access_problems(args, args.url, "URL", "http://127.0.0.1:9090/api/v1/write")
     if problems:
         raise InputErrors("options", problems)
+    warn_of_clear_text(args, args.url)
+    access = access_of(args)
     from telemetry.export.remote_write import post_to, send_recording  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     recording = _recording(args, interval_ms, labels)
-    summary, text = _summary(recording, send_recording(recording, post_to(args.url)))
+    summary, text = _summary(recording, send_recording(recording, post_to(args.url, access)))
     print(json.dumps({"written": args.url} | summary) if args.json else f"{args.url}: {text}")
     return 0
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from fabric.errors import FabricError
 from fabric.reading import json_value
 from telemetry.capacity.history import Reading
-from telemetry.capacity.prometheus_access import Access
+from telemetry.export.client_access import Access
 
 MAX_BYTES: Final = 256 * 2**20
 """Of one answer."""

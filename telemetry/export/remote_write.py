@@ -20,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fabric.errors import FabricError
+from telemetry.export.client_access import OPEN, Access
 from telemetry.export.openmetrics import Recorded, Recording, Written
 
 SLICE_MS: Final = 600_000
@@ -70,8 +71,8 @@ def send_recording(recording: Recording, send: Send) -> Written:
     return Written(n_series, n_samples, first, last)
 
 
-def post_to(url: str, sleep: Callable[[float], None] = time.sleep) -> Send:
-    """A sender to a receiver, which retries where the receiver is busy.
+def post_to(url: str, access: Access = OPEN, sleep: Callable[[float], None] = time.sleep) -> Send:
+    """A sender to a receiver with its authorization, which retries where the receiver is busy.
 
     Raises (when called): RemoteWriteError.
     """
@@ -79,7 +80,7 @@ def post_to(url: str, sleep: Callable[[float], None] = time.sleep) -> Send:
     def send(request: bytes) -> None:
         body = pa.compress(request, codec="snappy", asbytes=True)
         for attempt in range(ATTEMPTS):
-            refused = _posted(url, body)
+            refused = _posted(url, body, access)
             if refused is None:
                 return
             if refused[0] not in _AGAIN or attempt + 1 == ATTEMPTS:
@@ -91,6 +92,8 @@ def post_to(url: str, sleep: Callable[[float], None] = time.sleep) -> Send:
 
 _BUSY: Final = "try again later"
 _HINTS: Final = {
+    401: "give the receiver's token or user: --token-file, or --user with --password-file",
+    403: "give the token or user of somebody who may write",
     404: "is this the address of a receiver, such as http://127.0.0.1:9090/api/v1/write, and does Prometheus run with "
     "--web.enable-remote-write-receiver?",
     400: "Prometheus takes nothing older than its newest samples unless it has storage.tsdb.out_of_order_time_window; "
@@ -98,14 +101,15 @@ _HINTS: Final = {
 }
 
 
-def _posted(url: str, body: bytes) -> tuple[int, str] | None:
+def _posted(url: str, body: bytes, access: Access) -> tuple[int, str] | None:
     """None where the request was accepted, else status and text. Raises: RemoteWriteError where there is no answer."""
     request = urllib.request.Request(url, body, _HEADERS, method="POST")  # noqa: S310  the verb lets http and https pass
+    access.authorize(request)
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310
+        with access.opener().open(request, timeout=TIMEOUT_S):
             return None
     except urllib.error.HTTPError as error:
-        return error.code, error.read(500).decode(errors="replace").strip()
+        return error.code, access.hide(error.read(500).decode(errors="replace").strip())
     except (OSError, http.client.HTTPException) as error:
         raise RemoteWriteError(
             f"{url} cannot be reached: {getattr(error, 'reason', error)}", "start the receiver, or name its address"

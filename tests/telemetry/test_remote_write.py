@@ -16,6 +16,7 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.runs.rundir import RunDir
+from telemetry.export.client_access import Access, basic, bearer
 from telemetry.export.clock import WallClock
 from telemetry.export.openmetrics import Recording
 from telemetry.export.remote_write import ATTEMPTS, SLICE_MS, RemoteWriteError, post_to, send_recording
@@ -121,15 +122,55 @@ def receiver(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
 def test_a_busy_receiver_is_asked_again_with_the_same_body() -> None:
     waited: list[float] = []
     with receiver(503, 429, 204) as (url, bodies):
-        post_to(url, waited.append)(b"request")
+        post_to(url, sleep=waited.append)(b"request")
     assert waited == [0.5, 1.0]
     assert bodies == [pa.compress(b"request", codec="snappy", asbytes=True)] * 3
+
+
+@pytest.mark.parametrize("kind", ["token", "password"])
+def test_a_protected_receiver_gets_the_secret_of_a_file_and_no_message_shows_it(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text("s3cret-word\n", encoding="utf-8")
+    asked: list[str] = []
+    secret = bearer(file, "--token-file") if kind == "token" else basic("ann", file, "--password-file")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.headers["Authorization"])
+            self.send_response(401)
+            self.end_headers()
+            self.wfile.write(f"not {asked[-1]}".encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(RemoteWriteError, match="answers 401: not") as caught:
+            post_to(f"http://127.0.0.1:{server.server_port}/", Access(secret))(b"request")
+        server.shutdown()
+    assert asked == ["Bearer s3cret-word" if kind == "token" else "Basic YW5uOnMzY3JldC13b3Jk"]
+    assert "s3cret" not in str(caught.value)
+    assert "YW5u" not in str(caught.value)
+    assert "--token-file" in caught.value.hint
+
+
+def test_options_of_the_receiver_are_refused_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["export", "remote-write", str(tmp_path), "http://ann:pw@h:1/w", "--user", "ann"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "pw@" not in said
+    assert "--password-file" in said
+    assert main(["export", "remote-write", str(tmp_path), "ftp://h/w"]) == 2
+    assert "http://127.0.0.1:9090/api/v1/write" in capsys.readouterr().err
 
 
 def test_a_refusal_is_final_and_so_is_the_last_attempt() -> None:
     for statuses in ((400,), (500,) * ATTEMPTS):
         with receiver(*statuses) as (url, bodies), pytest.raises(RemoteWriteError, match=f"answers {statuses[0]}"):
-            post_to(url, lambda _: None)(b"request")
+            post_to(url, sleep=lambda _: None)(b"request")
         assert len(bodies) == len(statuses)
 
 

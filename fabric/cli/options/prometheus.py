@@ -1,4 +1,7 @@
-"""Options of verbs that ask a Prometheus: its URL is theirs; token, password and certificates are here."""
+"""Options of clients of a Prometheus, or of a receiver of its protocol: token, password and certificates.
+
+The URL is an option of the verb's own.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from fabric.cli.terminal import streams
 from fabric.errors import Problem
 
 if TYPE_CHECKING:
-    from telemetry.capacity.prometheus_access import Access, Secret
+    from telemetry.export.client_access import Access, Secret
 
 _GIVEN: Final = ("token_file", "user", "password_file", "tls_ca", "tls_cert", "tls_key")
 """Of the parsed options."""
 
 
-def add_access(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    group = parser.add_argument_group("access to the Prometheus")
+def add_access(parser: argparse.ArgumentParser, whom: str = "the Prometheus") -> None:
+    """Declare the options; `whom` the verb asks."""
+    group = parser.add_argument_group(f"access to {whom}")
     group.add_argument("--token-file", metavar="FILE", type=Path, help="file with a bearer token as its only line")
     group.add_argument("--user", metavar="NAME", help="user name, with --password-file")
     group.add_argument("--password-file", metavar="FILE", type=Path, help="file with the password as its only line")
@@ -38,9 +42,13 @@ def given_access(args: argparse.Namespace) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in _GIVEN if getattr(args, name) is not None]
 
 
-def access_problems(args: argparse.Namespace, url: str, option: str) -> Iterator[Problem]:
-    """What is wrong with the URL that `option` gives and with the options of add_access(); no file is read."""
-    problem = _url_problem(url)
+def access_problems(
+    args: argparse.Namespace, url: str, option: str, example: str = "http://127.0.0.1:9090"
+) -> Iterator[Problem]:
+    """What is wrong with the URL that `option` gives, with one that is right as an example, and with the options of
+    add_access(); no file is read.
+    """
+    problem = _url_problem(url, f"such as {example}")
     if problem is not None:
         yield Problem(option, *problem)
     elif not url.startswith("https://"):
@@ -59,9 +67,8 @@ def access_problems(args: argparse.Namespace, url: str, option: str) -> Iterator
         )
 
 
-def _url_problem(url: str) -> tuple[str, str] | None:
+def _url_problem(url: str, example: str) -> tuple[str, str] | None:
     """(text, hint); the text does not quote a URL that may hold a password."""
-    example = "such as http://127.0.0.1:9090"
     try:
         parts = urlsplit(url)
         named = bool(parts.hostname) and parts.port != 0
@@ -78,7 +85,7 @@ def _url_problem(url: str) -> tuple[str, str] | None:
 
 def access_of(args: argparse.Namespace) -> Access:
     """Read the files. Raises: InputErrors; TlsError."""
-    from telemetry.capacity.prometheus_access import Access  # noqa: PLC0415  --help must not load it
+    from telemetry.export.client_access import Access  # noqa: PLC0415  --help must not load it
     from telemetry.export.tls import client_context  # noqa: PLC0415
 
     wanted = any(it is not None for it in (args.tls_ca, args.tls_cert))
@@ -86,15 +93,16 @@ def access_of(args: argparse.Namespace) -> Access:
 
 
 def _secret(args: argparse.Namespace) -> Secret | None:
-    from telemetry.capacity.prometheus_access import basic, bearer  # noqa: PLC0415  as above
+    from telemetry.export.client_access import basic, bearer  # noqa: PLC0415  as above
 
     if args.token_file is not None:
         return bearer(args.token_file, "--token-file")
     return None if args.user is None else basic(args.user, args.password_file, "--password-file")
 
 
-def sent_in_clear(args: argparse.Namespace, url: str) -> bool:
-    """Whether a secret goes over a network without TLS."""
+def warn_of_clear_text(args: argparse.Namespace, url: str) -> None:
+    """Say where a secret goes over a network without TLS."""
     if url.startswith("https://") or (args.token_file is None and args.user is None):
-        return False
-    return urlsplit(url).hostname not in {"localhost", "127.0.0.1", "::1"}
+        return
+    if urlsplit(url).hostname not in {"localhost", "127.0.0.1", "::1"}:
+        streams.say("the secret is sent without encryption; use an https URL where the server has one")

@@ -1,4 +1,5 @@
-"""What a protected Prometheus asks of its clients: a bearer token or a password, authorities, a client certificate.
+"""What a protected Prometheus, or a receiver of its protocol, asks of its clients: a bearer token or a password,
+authorities, a client certificate.
 
 Secrets are read from files, since the words of a command are seen by every user of the machine. They are sent to the
 named server alone, not to one that it redirects to, and appear in no message.
@@ -52,6 +53,10 @@ class Access:
         for part in self.secret.parts if self.secret is not None else ():
             text = text.replace(part, _HIDDEN)
         return text
+
+
+OPEN: Final = Access()
+"""Of a server that asks for nothing."""
 
 
 def bearer(path: Path, option: str) -> Secret:
