@@ -136,11 +136,11 @@ def _evpn_share() -> Expr:
 
 
 def _speed_share() -> Expr:
-    """Speed now over the maximum of the last hour."""
+    """Speed over the configured one: both of one moment, so another run before this one says nothing."""
     return Binary(
         Symbol.DIVIDE,
         select("fabric_port_speed_bytes_per_second"),
-        Over(Function.MAX, select("fabric_port_speed_bytes_per_second"), 60 * _MINUTE),
+        select("fabric_port_configured_speed_bytes_per_second"),
     )
 
 
@@ -417,11 +417,11 @@ ALERTS: Final = (
         1,
         60,
         Severity.WARNING,
-        "A link is slower than it was.",
-        "{device}:{port} runs at {value:percent} of its speed of the last {last:3600}: it lost lanes.",
+        "A link is slower than it is configured.",
+        "{device}:{port} runs at {value:percent} of its configured speed: it lost lanes.",
         "fabric-overview",
         "device",
-        "Speed is negotiated; it does not fall by itself.",
+        "A port runs at the speed that it is configured for, or it lost lanes.",
     ),
     Alert(
         "FabricStragglerRank",

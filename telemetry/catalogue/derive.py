@@ -58,6 +58,12 @@ class RunInfo:
     """By column of Snapshot.segments; empty: the name of a VNI is its position, from 0."""
 
 
+def _configured_rate_bps(snapshot: Snapshot) -> NDArray[np.int64]:
+    """(n_ports,) speed of each port's cable as the topology has it, bit/s."""
+    fabric = snapshot.fabric
+    return np.fromiter((fabric.links[port.link].rate_bps for port in fabric.ports), np.int64, len(fabric.ports))
+
+
 def _paused(snapshot: Snapshot) -> Values:
     return snapshot.paused.astype(np.int64)
 
@@ -126,6 +132,7 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "sim_time_ps()": lambda snapshot: np.array([snapshot.time_ps]),
     "finished()": lambda snapshot: np.array([snapshot.finished]),
     "events()": lambda snapshot: np.array([snapshot.events]),
+    "configured_rate_bps()": _configured_rate_bps,
     "received_bytes()": _arrived("ports", "rx_bytes", "bytes"),
     "received_pkts()": _arrived("ports", "rx_pkts", "pkts"),
     "discarded_bytes()": _arrived("ports", "dropped_bytes", "bytes"),

@@ -74,6 +74,8 @@ LINK: Final = (
     counter("port_transmit_busy_seconds", "seconds", Rows.PORT, "ports.busy_ps",
              "Time spent sending, preamble and gap included; its rate is the port's utilisation.", _PS),
     gauge("port_speed_bytes_per_second", "bytes_per_second", Rows.PORT, "ports.rate_bps", "Line rate.", _BITS),
+    gauge("port_configured_speed_bytes_per_second", "bytes_per_second", Rows.PORT, "configured_rate_bps()",
+          "Line rate that the port is configured for; where lanes are lost the present one is lower.", _BITS),
     gauge("port_arrival_delay_seconds", "seconds", Rows.PORT, "ports.arrival_delay_ps",
            "Time from a frame's end at this port until the peer counts it: cable and receiving latency, as an "
            "inventory of cables has it; no switch measures it.", _PS),

@@ -53,7 +53,10 @@ def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
     ("speeds", "seen"), [([100] * 20, []), ([100] * 5 + [25] * 15, [(5, 9)]), ([100] * 5 + [25] * 4 + [100] * 11, [])]
 )
 def test_an_alert_is_pending_before_it_fires(speeds: list[int], seen: list[tuple[int, int]]) -> None:
-    slow = {("fabric_port_speed_bytes_per_second", "device=leaf1", "port=e0"): speeds}
+    slow = {
+        ("fabric_port_speed_bytes_per_second", "device=leaf1", "port=e0"): speeds,
+        ("fabric_port_configured_speed_bytes_per_second", "device=leaf1", "port=e0"): [100] * len(speeds),
+    }
     assert [it[:2] for it in firings(store(len(speeds), slow), "FabricLinkDegraded")] == seen
 
 

@@ -64,6 +64,7 @@ DERIVED_FROM: Final[Mapping[str, str]] = {
     "watchdog_operational()": "queues.wd_state",
     "watchdog_stormed()": "queues.wd_state",
     "sim_time_ps()": "",
+    "configured_rate_bps()": "",
     "finished()": "",
 }
 """Source of a metric that is a function -> the field that is polled for it."""
