@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.explain.evidence import Evidence
-from fabric.explain.message_account import FULL_RATE_RATIO, subtract
+from fabric.explain.intervals import subtract
+from fabric.explain.message_account import FULL_RATE_RATIO
 from fabric.explain.pauses import origin_text
 from fabric.render.document import Unit, show
 from fabric.units import PS_PER_NS, PS_PER_S, parse_size_bytes, parse_time_ps
