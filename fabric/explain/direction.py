@@ -11,9 +11,12 @@ The event log has no kind of frame. Three questions in this order tell:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fabric.dataplane.state.codes import DropReason
 from fabric.explain.evidence import Evidence, integers
@@ -43,16 +46,33 @@ class Direction(StrEnum):
 
 
 class Directions:
-    """Of the frames of one message's queue pair."""
+    """Of the frames of one queue pair.
 
-    def __init__(self, evidence: Evidence, message: Mapping[str, Any]) -> None:
-        fabric = evidence.fabric
-        self._fabric = fabric
-        src, dst = (int(fabric.by_name[message[end]].id) for end in ("src", "dst"))
-        forth = evidence.ways(src, dst) | {evidence.port_named(name) for name in message["path"] or ()}
-        back = evidence.ways(dst, src)
+    Parameters
+    ----------
+    ends : names of its sending and its receiving host; None: not known, so that ports do not tell
+    path : ports 'device:port' that its data left by at the end of the run
+    sizes_bytes : (n,) payloads of its messages
+    """
+
+    def __init__(
+        self, evidence: Evidence, qp: int, ends: tuple[str, str] | None, path: Iterable[str],
+        sizes_bytes: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        self._fabric = evidence.fabric
+        forth, back = {evidence.port_named(name) for name in path}, frozenset[int]()
+        if ends is not None:
+            src, dst = (int(evidence.fabric.by_name[name].id) for name in ends)
+            forth, back = forth | evidence.ways(src, dst), evidence.ways(dst, src)
         self._forth, self._back = forth, back - forth
-        self._answers, self._data = _sizes(evidence, int(message["qp"]))
+        self._answers, self._data = _sizes(evidence, qp, sizes_bytes)
+
+    @classmethod
+    def of_message(cls, evidence: Evidence, message: Mapping[str, Any]) -> Directions:
+        """Of the queue pair of a row of messages.parquet."""
+        table = evidence.run.messages(["qp", "size_bytes"])
+        sizes_bytes = integers(table["size_bytes"], 0)[integers(table["qp"], -1) == message["qp"]]
+        return cls(evidence, message["qp"], (message["src"], message["dst"]), message["path"] or (), sizes_bytes)
 
     def of(self, port: int, reason: DropReason, size_bytes: int) -> Direction:
         """Of a frame that the log has at a port for a reason; size_bytes: FCS included, 0 where it is not known."""
@@ -65,13 +85,11 @@ class Directions:
         return Direction.BACK if left_by in self._back else Direction.UNKNOWN
 
 
-def _sizes(evidence: Evidence, qp: int) -> tuple[frozenset[int], frozenset[int]]:
+def _sizes(evidence: Evidence, qp: int, sizes_bytes: NDArray[np.int64]) -> tuple[frozenset[int], frozenset[int]]:
     """(of answers, of data) in bytes: all sizes that frames of a queue pair have, with and without an outer header."""
     card = evidence.run.manifest["card"]
     full = evidence.full_payload_bytes(qp)
-    table = evidence.run.messages(["qp", "size_bytes"])
-    sizes = integers(table["size_bytes"], 0)[integers(table["qp"], -1) == qp]
-    payloads = {full, *((sizes - 1) % full + 1).tolist()}
+    payloads = {full, *((sizes_bytes - 1) % full + 1).tolist()}
     answers: set[int] = set()
     data: set[int] = set()
     for frames in (card["frames"], *(law["frames"] for law in card.get("overrides", ()))):

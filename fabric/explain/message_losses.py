@@ -49,7 +49,7 @@ def lost_packets(evidence: Evidence, message: Mapping[str, Any], start_ns: int, 
     times = events["time_ps"]
     inside = (times >= start_ns * PS_PER_NS) & (times <= end_ns * PS_PER_NS)
     mine = (events["qp"] == message["qp"]) & inside & (events["port"] >= 0)
-    directions = Directions(evidence, message)
+    directions = Directions.of_message(evidence, message)
     found: dict[tuple[str, DropReason, Direction], list[int]] = {}
     for port, name, size_bytes, time_ps in zip(
         *(events[column][mine].tolist() for column in ("port", "reason", "a", "time_ps")), strict=True

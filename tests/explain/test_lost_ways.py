@@ -18,8 +18,9 @@ from fabric.explain.evidence import Evidence
 from fabric.explain.message import explain_message
 from fabric.explain.message_losses import Moments, losses_text, lost_packets
 from fabric.explain.pause_tree import Cause, Origin, PauseSpan
+from fabric.explain.step_network import Network, Sent
 from fabric.render.json import to_json
-from fabric.units import PS_PER_NS
+from fabric.units import PS_PER_NS, parse_time_ps
 from tests.explain.explained import incast, simulated
 
 FULL, ANSWER, TAIL = 4096 + 62, 66, 62 + 4
@@ -201,3 +202,27 @@ def test_a_link_that_acknowledgements_only_may_have_taken_is_named_with_perhaps(
     named = [what for what, time, _ in parts if time and "paused by" in what]
     assert any(it.startswith("delivered, not acknowledged: ") for it in named)
     assert all(f"perhaps {possible[0]} paused by " in it for it in named)
+
+
+def test_a_step_waits_for_lost_data_and_for_the_last_acknowledgement_before_a_timeout_only(ran: Evidence) -> None:
+    message = from_host5(ran, "whole")
+    start, middle, end = 0, 10_000, 1_000_000_000
+    sent = Sent(message["qp"], 3, message["path"], message["size_bytes"], start, end, 0)
+    timer = int(parse_time_ps(ran.run.manifest["scenario"]["resolved"]["transport"]["retransmit_timeout"])) // PS_PER_NS
+
+    def causes(size: int, timeout: int) -> set[str]:
+        network = Network(Dropped(ran, [(message["path"][1], "egress_threshold", message["qp"], size, middle)]))
+        moments = {message["qp"]: np.array([timeout], np.int64)}
+        network.__dict__.update(_recoveries=moments, _timeouts=moments)
+        return {it.cause for it in network.parts(sent) if it.what == "lost, not recovered yet"}
+
+    assert causes(FULL, middle + timer + 1) == {"packets lost at leaf2 (egress_threshold)"}
+    assert causes(ANSWER, middle + timer) == {"acknowledgements lost at leaf2 (egress_threshold)"}
+    assert causes(ANSWER, middle + timer + 1) == set()
+
+
+def test_a_step_of_a_run_without_a_timer_can_be_explained(ran: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ran.run.manifest["scenario"]["resolved"]["transport"], "retransmit_timeout", "off")
+    message = from_host5(ran, "whole")
+    sent = Sent(message["qp"], 3, message["path"], message["size_bytes"], 0, message["arrived_ns"], 0)
+    assert sum(it.end_ns - it.start_ns for it in Network(ran).parts(sent)) == message["arrived_ns"]
