@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fabric.explain.evidence import Evidence, integers
-from fabric.units import PS_PER_NS, PS_PER_S, parse_size_bytes
+from fabric.explain.intervals import Spans
+from fabric.units import PS_PER_NS, PS_PER_S
 
-Spans = list[tuple[int, int]]
-"""Disjoint (from, to), ascending, in ns."""
-
+_NO_SERIES: Final = (np.empty(0, np.int64), np.empty(0))
 LEAST_PKTS: Final = 2
 """A queue pair is silent where its rate allowed so many packets in an interval and it sent none."""
 
@@ -63,8 +63,8 @@ def silent(evidence: Evidence, message: Mapping[str, Any]) -> Spans:
     queue pair of the host that had a message then: these take turns at the port.
     """
     sample_ns = int(evidence.run.manifest["sampling_ps"]) // PS_PER_NS
-    times, sent = evidence.item_series("qp_sent_pkts").get(message["qp"], (np.empty(0, np.int64), np.empty(0)))
-    rate_times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], (np.empty(0, np.int64), np.empty(0)))
+    times, sent = evidence.item_series("qp_sent_pkts").get(message["qp"], _NO_SERIES)
+    rate_times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], _NO_SERIES)
     if not rate_times.size:
         return []
     edges = np.append(np.arange(0, evidence.end_ns, sample_ns), evidence.end_ns)
@@ -72,7 +72,7 @@ def silent(evidence: Evidence, message: Mapping[str, Any]) -> Spans:
     rate = np.concatenate([[0], rates])[np.searchsorted(rate_times, edges, side="right")]
     bytes_ = rate[1:].astype(np.float64) * np.diff(edges) * PS_PER_NS / (8 * PS_PER_S)
     quiet = np.diff(count) == 0
-    least_bytes = LEAST_PKTS * _payload_bytes(evidence) * _active_pairs(evidence, message)
+    least_bytes = LEAST_PKTS * evidence.full_payload_bytes(message["qp"]) * _active_pairs(evidence, message)
     bounds = np.flatnonzero(np.diff(np.r_[False, quiet, False]))
     return [
         (int(edges[first]), int(edges[last]))
@@ -93,22 +93,46 @@ def _active_pairs(evidence: Evidence, message: Mapping[str, Any]) -> int:
     return max(len(np.unique(integers(table["qp"], -1)[mine])), 1)
 
 
-def unrepaired(evidence: Evidence, qp: int, losses_ns: list[int], end_ns: int) -> Spans:
-    """From each loss to the next repetition that a sample shows, or to the end.
+def unrepaired(evidence: Evidence, qp: int, losses_ns: list[int]) -> Spans:
+    """From each loss of data to the next repetition that a sample shows, or to the end.
 
-    losses_ns : moments of losses of the queue pair, ascending
+    losses_ns : moments at which data of the queue pair was lost, ascending
     """
-    times, again = evidence.item_series("qp_retransmitted_pkts").get(qp, (np.empty(0, np.int64), np.empty(0)))
-    repaired = np.sort(times[np.diff(again, prepend=0) > 0])
+    times, again = evidence.item_series("qp_retransmitted_pkts").get(qp, _NO_SERIES)
+    return _until(losses_ns, np.sort(times[np.diff(again, prepend=0) > 0]), evidence.end_ns)
+
+
+def unanswered(evidence: Evidence, qp: int, losses_ns: list[int]) -> Spans:
+    """From each loss of an acknowledgement to the next progress, or to the end: the next acknowledgement answers for
+    the lost one too. Progress is the end of a message, and a sample with more packets sent; not the sample whose
+    interval has the loss, of which it is not known which came first.
+
+    losses_ns : moments at which acknowledgements of the queue pair were lost, ascending
+    """
+    sample_ns = int(evidence.run.manifest["sampling_ps"]) // PS_PER_NS
+    times, sent = evidence.item_series("qp_sent_pkts").get(qp, _NO_SERIES)
+    begun = times[np.diff(sent, prepend=0) > 0] - sample_ns
+    return _until(losses_ns, np.sort(np.concatenate([begun, _ends(evidence, qp)])), evidence.end_ns)
+
+
+def until_answered(evidence: Evidence, qp: int, losses_ns: list[int]) -> Spans:
+    """As `unanswered`, by ends of messages alone: what a queue pair sends meanwhile needs no acknowledgement."""
+    return _until(losses_ns, _ends(evidence, qp), evidence.end_ns)
+
+
+def _ends(evidence: Evidence, qp: int) -> NDArray[np.int64]:
+    """(n,) when messages of a queue pair ended, in ns, ascending."""
+    table = evidence.run.messages(["qp", "end_ns"])
+    ends = integers(table["end_ns"], -1)
+    return np.sort(ends[(integers(table["qp"], -1) == qp) & (ends >= 0)])
+
+
+def _until(losses_ns: list[int], closed_ns: NDArray[np.int64], end_ns: int) -> Spans:
+    """From each loss to the next of `closed_ns`, ascending, or to the end; those within another left out."""
     found: Spans = []
     for loss in losses_ns:
         if found and loss < found[-1][1]:
             continue
-        place = int(np.searchsorted(repaired, loss, side="right"))
-        found.append((loss, int(repaired[place]) if place < repaired.size else end_ns))
+        place = int(np.searchsorted(closed_ns, loss, side="right"))
+        found.append((loss, int(closed_ns[place]) if place < closed_ns.size else end_ns))
     return found
-
-
-def _payload_bytes(evidence: Evidence) -> int:
-    """Payload of a full packet."""
-    return parse_size_bytes(evidence.run.manifest["scenario"]["resolved"]["transport"]["mtu"])

@@ -25,6 +25,8 @@ _MADE: Final = ("version", "status", "duration_ps", "digest")
 """Fields of the manifest beside the scenario; duration_ps is shorter than run.duration with --until."""
 EACH: Final = "b / a of each message"
 """Heading of the quantiles of quotients. The 90th percentile: a tenth of the messages is further apart."""
+_COUNTED: Final = {"step.": ("step.done", "steps"), "inference.": ("inference.done", "requests")}
+"""Metrics of steps and requests that ended: their number, and what they are."""
 WORST: Final = 5
 """Messages listed of each kind: most slowed down, most sped up."""
 
@@ -34,8 +36,8 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
 
     Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]} (of the resolved scenarios,
     so a default that only one of them spells out is no difference), `metrics` rows {metric, unit, a, b, change (b / a -
-    1, None where a is 0 or has no value), a_left_out, b_left_out (see fabric/runs/left_out.py)} and `messages` (see
-    below; None without a common id).
+    1, None where a is 0 or has no value), a_left_out, b_left_out (see fabric/runs/left_out.py), a_count, b_count (steps
+    or requests that a metric is of; None for other metrics)} and `messages` (see below; None without a common id).
     Raises: RunDirError where a file of either run is damaged: equal digests say nothing of such files.
     """
     for run in (a, b):
@@ -59,6 +61,8 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
                 "change": _change(before, after),
                 "a_left_out": left_out(name, a.summary["metrics"]),
                 "b_left_out": left_out(name, b.summary["metrics"]),
+                "a_count": _count(name, a.summary["metrics"]),
+                "b_count": _count(name, b.summary["metrics"]),
             }
             for name, (before, after) in _pairs(a.summary["metrics"], b.summary["metrics"]).items()
             if before != after
@@ -139,7 +143,10 @@ def _messages(a: RunDir, b: RunDir) -> dict[str, Any] | None:
 
 
 def messages_title(found: Mapping[str, Any]) -> str:
-    """'Completion time of messages done in both: 22 of 46 and 46, 8 unchanged'; found: compare()'s messages."""
+    """'Completion time of the 22 of 46 and 48 messages done in both, 8 of them unchanged'; found: compare()'s messages.
+
+    One total where both runs have as many.
+    """
     of = f"{found['total_a']:,}"
     if found["total_b"] != found["total_a"]:
         of += f" and {found['total_b']:,}"
@@ -225,10 +232,24 @@ def change_text(change: float | None) -> str:
 
 
 def row_change(row: Mapping[str, Any]) -> str:
-    """The change of a row of compare()'s metrics, and that its sides are figures of different messages."""
-    text = change_text(row["change"])
-    others = row["metric"].startswith(OF_COMPLETED) and row["a_left_out"] != row["b_left_out"]
-    return f"{text} (not the same messages)" if text and others else text
+    """The change of a row of compare()'s metrics, and that its sides are figures of different messages, steps or
+    requests.
+    """
+    text, metric = change_text(row["change"]), row["metric"]
+    what = ""
+    if metric.startswith(OF_COMPLETED):
+        what = "messages" if row["a_left_out"] != row["b_left_out"] else ""
+    elif metric.startswith(tuple(_COUNTED)) and row["a_count"] != row["b_count"]:
+        what = next(plural for prefix, (_, plural) in _COUNTED.items() if metric.startswith(prefix))
+    return f"{text} (not the same {what})" if text and what else text
+
+
+def _count(metric: str, metrics: Mapping[str, Any]) -> int | None:
+    """Steps or requests that a metric is of; None for other metrics, and for the count itself."""
+    for prefix, (counter, _) in _COUNTED.items():
+        if metric.startswith(prefix) and metric != counter:
+            return int(metrics.get(summary_key(counter)) or 0)
+    return None
 
 
 def short_text(value: object) -> str:

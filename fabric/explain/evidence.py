@@ -30,7 +30,7 @@ Place = tuple[int, int]
 
 _PAUSE_KINDS: Final = ("pause_sent", "resume_sent", "paused", "resumed")
 _EMPTY: Final = np.empty(0, np.int64)
-_SIGNALS: Final[Mapping[str | None, str]] = {
+SIGNALS: Final[Mapping[str | None, str]] = {
     "dcqcn": "DCQCN: congestion notifications",
     "dctcp": "DCTCP: marks echoed in ACKs",
     "timely": "TIMELY: round-trip times",
@@ -201,6 +201,17 @@ class Evidence:
         return pause_tree.trace_pauses(self.fabric, self.events(_PAUSE_KINDS), reach, depths_at, self.end_ps, slow)
 
     @cached_property
+    def _pauses_by_place(self) -> dict[Place, list[pause_tree.PauseSpan]]:
+        found: dict[Place, list[pause_tree.PauseSpan]] = {}
+        for span in self.pauses:
+            found.setdefault((int(span.port), span.prio), []).append(span)
+        return found
+
+    def pauses_of(self, port: int, prio: int) -> list[pause_tree.PauseSpan]:
+        """Pauses that stopped a port in a class, in the order of `pauses`."""
+        return self._pauses_by_place.get((int(self.fabric.ports[port].peer), prio), [])
+
+    @cached_property
     def episodes(self) -> list[pause_tree.Episode]:
         """Pause trees, most paused time first."""
         return pause_tree.episodes(self.pauses)
@@ -218,13 +229,13 @@ class Evidence:
         ends = zip(self.messages["src"].tolist(), self.messages["dst"].tolist(), strict=True)
         for row, (path, pair) in enumerate(zip(paths, ends, strict=True)):
             if path is None and pair not in spread:
-                spread[pair] = self._all_ways(*pair)
+                spread[pair] = self.ways(*pair)
             for port in spread[pair] if path is None else map(self.port_named, path):
                 found.setdefault(port, []).append(row)
         return {port: np.array(rows, np.int64) for port, rows in found.items()}
 
-    def _all_ways(self, src: int, dst: int) -> frozenset[int]:
-        """Every port on a shortest path between two hosts."""
+    def ways(self, src: int, dst: int) -> frozenset[int]:
+        """PortIds of every port on a shortest path between two hosts (NodeIds), with every cable up."""
         ports: set[int] = set()
         frontier = {src}
         while frontier:
@@ -232,6 +243,14 @@ class Evidence:
             ports |= egress
             frontier = {int(self.fabric.peer_of(port).id) for port in egress} - {dst}
         return frozenset(ports)
+
+    @cached_property
+    def _payloads_bytes(self) -> NDArray[np.int64]:
+        return endstate.read(self.run).qps["payload_bytes"].astype(np.int64)
+
+    def full_payload_bytes(self, qp: int) -> int:
+        """Payload of a full packet of a queue pair; of a run that did not record it, transport.mtu."""
+        return int(self._payloads_bytes[qp]) or int(self.run.manifest["card"]["frames"]["payload_bytes"])
 
     @cached_property
     def spreads(self) -> bool:
@@ -244,8 +263,8 @@ class Evidence:
         """What made queue pairs send below line rate: the congestion control and its signal."""
         transport = self.run.manifest["scenario"]["resolved"]["transport"]
         controls = [transport.get("cc"), *(it["cc"] for it in transport.get("overrides", ()))]
-        signals = dict.fromkeys(_SIGNALS[it] for it in controls if it in _SIGNALS)
-        return "; ".join(signals) or _SIGNALS["dcqcn"]
+        signals = dict.fromkeys(SIGNALS[it] for it in controls if it in SIGNALS)
+        return "; ".join(signals) or SIGNALS["dcqcn"]
 
     def records(self, category: str) -> bool:
         """Whether the scenario recorded events of a category (telemetry.events)."""

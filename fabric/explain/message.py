@@ -23,6 +23,7 @@ from fabric.explain.message_losses import (
     losses_table,
     losses_text,
     lost_packets,
+    moments,
 )
 from fabric.render.document import (
     Chart,
@@ -125,8 +126,8 @@ def _judged(
     )
     harm = _harm(evidence, message, lost, emptied, end_ns)
     timed_out = _count(evidence, "timeout", message["qp"], message["start_ns"], end_ns) > 0
-    losses_ns = sorted([it for row in lost for it in row.moments_ns] + [it.time_ns for it in emptied])
-    return lost, harm, message_account.account(evidence, message, end_ns, losses_ns, harm, timed_out=timed_out)
+    losses = moments(lost, emptied)
+    return lost, harm, message_account.account(evidence, message, end_ns, losses, harm, timed_out=timed_out)
 
 
 def _harm(evidence: Evidence, message: dict[str, Any], lost: list[Lost], emptied: list[Emptied], end_ns: int) -> str:

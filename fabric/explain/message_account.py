@@ -6,7 +6,7 @@ Until all of its payload is at the receiver, the first of these that applies:
 2. a switch port on its path was paused in its class (the one nearest to the sender is named);
 3. its queue pair made no progress until the retransmission timer ran out;
 4. its queue pair sent nothing although its rate allowed it: packets were lost and not yet sent again, or
-   acknowledgements were held by a pause on their way back, or, without either, its window was full;
+   acknowledgements were held by a pause on their way back or lost, or, without any of these, its window was full;
 5. its reaction point allowed less than 95 % of line rate;
 6. none of these: it was sent, or queued, at line rate.
 
@@ -17,18 +17,23 @@ From then on the sender waits for an acknowledgement alone, and its rate has no 
 9. an acknowledgement was lost, until the next one came;
 10. none of these: the acknowledgement was on its way.
 
+A pause of a link that acknowledgements may have taken among others (4 and after 9) is named with 'perhaps'.
 Rule 4 sees whole sampling intervals only (telemetry.interval); a shorter wait counts as 5 or 6.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
 
 from fabric.explain import acknowledgements
+from fabric.explain.control import control_of
 from fabric.explain.evidence import Evidence
+from fabric.explain.intervals import Spans, common, length, subtract, union
+from fabric.explain.message_losses import Moments
 from fabric.explain.pause_tree import PauseSpan
 from fabric.explain.pauses import origin_text
 from fabric.units import PS_PER_NS, parse_time_ps
@@ -36,30 +41,26 @@ from fabric.units import PS_PER_NS, parse_time_ps
 FULL_RATE_RATIO: Final = 0.95
 """Below this share of line rate an instant counts as throttled."""
 
-_WINDOWED: Final = frozenset({"dctcp", "hpcc", "hpcc-pint", "swift", "cubic"})
-"""Controls with a window unless transport.window is off."""
-
-Spans = list[tuple[int, int]]
 Part = tuple[str, int, str]
 """(what held, ns, cause)."""
 
 
 def account(
-    evidence: Evidence, message: dict[str, Any], until_ns: int, losses_ns: list[int], harm: str, *, timed_out: bool
+    evidence: Evidence, message: dict[str, Any], until_ns: int, losses: Moments, harm: str, *, timed_out: bool
 ) -> list[Part]:
     """The parts in the order of the rules, those of 0 ns included.
 
     Parameters
     ----------
     until_ns : its completion, or the end of the run
-    losses_ns, harm : when its packets, or queues on its way, were lost in its lifetime, ascending, and these in words
+    losses, harm : the losses of its queue pair in its lifetime, and these in words
     timed_out : whether its timer ran out
     """
     start_ns = message["start_ns"]
     arrived_ns = until_ns if message["arrived_ns"] is None else min(message["arrived_ns"], until_ns)
     way = acknowledgements.way_back(evidence, message)
-    back = [*way.certain, *way.possible]
     class_back = acknowledgements.class_of(evidence, message)
+    control = control_of(evidence, message)
     left: Spans = [(start_ns, arrived_ns)]
     found: list[Part] = []
     for number, name in enumerate(message["path"] or ()):
@@ -68,42 +69,50 @@ def account(
         found.append(part)
     left, taken = subtract(left, _waits_for_timer(evidence, message))
     found.append(("no progress until a timeout", taken, harm if taken and timed_out else ""))
-    quiet = acknowledgements.silent(evidence, message)
-    left, parts = _silent(evidence, message, left, quiet, back, class_back, losses_ns, harm)
+    left, parts = _silent(evidence, message, left, way, class_back, losses, harm, windowed=control.windowed)
     found += parts
     left, taken = subtract(left, _throttled(evidence, message))
-    found.append(("rate below line rate", taken, evidence.notified_by if taken else ""))
-    found.append(("sending, or queued", _length(left), ""))
+    found.append(("rate below line rate", taken, control.signal if taken else ""))
+    found.append(("sending, or queued", length(left), ""))
     left = [(arrived_ns, until_ns)] if arrived_ns < until_ns else []
-    for port in back:
+    for port in way.certain:
         label = f"delivered, not acknowledged: {_name(evidence, port)}"
         left, part = _paused(evidence, left, port, class_back, label)
         found.append(part)
     left, taken = subtract(left, _waits_for_timer(evidence, message))
     found.append(("delivered, not acknowledged until a timeout", taken, harm if taken else ""))
-    late = [it for it in losses_ns if it >= arrived_ns]
-    left, taken = subtract(left, [(late[0], until_ns)] if late else [])
+    late = [it for it in losses.answers if it >= arrived_ns]
+    left, taken = subtract(left, acknowledgements.until_answered(evidence, message["qp"], late))
     found.append(("delivered, not acknowledged: acknowledgements lost", taken, harm if taken else ""))
-    found.append(("delivered, acknowledgement on its way", _length(left), ""))
+    for port in way.possible:
+        label = f"delivered, not acknowledged: perhaps {_name(evidence, port)}"
+        left, part = _paused(evidence, left, port, class_back, label)
+        found.append(part)
+    found.append(("delivered, acknowledgement on its way", length(left), ""))
     return found
 
 
 def _silent(
-    evidence: Evidence, message: dict[str, Any], left: Spans, quiet: Spans, back: list[int], class_back: int,
-    losses_ns: list[int], harm: str,
+    evidence: Evidence, message: dict[str, Any], left: Spans, way: acknowledgements.Way, class_back: int,
+    losses: Moments, harm: str, *, windowed: bool,
 ) -> tuple[Spans, list[Part]]:  # fmt: skip
     """Rule 4."""
     found: list[Part] = []
-    open_losses = acknowledgements.unrepaired(evidence, message["qp"], losses_ns, evidence.end_ns)
-    left, taken = subtract(left, _common(quiet, open_losses))
+    quiet = acknowledgements.silent(evidence, message)
+
+    def held(ports: Iterable[int], label: str) -> None:
+        nonlocal left
+        for port in ports:
+            left, part = _paused(evidence, left, port, class_back, f"{label}{_name(evidence, port)}", quiet)
+            found.append(part)
+
+    left, taken = subtract(left, common(quiet, acknowledgements.unrepaired(evidence, message["qp"], losses.data)))
     found.append(("nothing sent: lost packets not sent again", taken, harm if taken else ""))
-    for port in back:
-        spans = _spans_of(evidence, port, class_back)
-        held = _common(quiet, _held_ns(spans))
-        left, part = _named(evidence, left, spans, held, f"nothing sent, unacknowledged: {_name(evidence, port)}")
-        found.append(part)
-    transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
-    if transport["cc"] in _WINDOWED or transport.get("window") not in {None, "off", "auto"}:
+    held(way.certain, "nothing sent, unacknowledged: ")
+    left, taken = subtract(left, common(quiet, acknowledgements.unanswered(evidence, message["qp"], losses.answers)))
+    found.append(("nothing sent: acknowledgements lost", taken, harm if taken else ""))
+    held(way.possible, "nothing sent, unacknowledged: perhaps ")
+    if windowed:
         left, taken = subtract(left, _windowed(evidence, message, quiet))
         found.append(("nothing sent: its window was full", taken, ""))
     return left, found
@@ -121,34 +130,31 @@ def _name(evidence: Evidence, port: int) -> str:
     return evidence.fabric.port_name(evidence.fabric.ports[port].id)
 
 
-def _spans_of(evidence: Evidence, port: int, prio: int) -> list[PauseSpan]:
-    """Pauses that stopped a port in a class."""
-    sender = evidence.fabric.ports[port].peer
-    return [span for span in evidence.pauses if span.port == sender and span.prio == prio]
-
-
-def _held_ns(spans: Iterable[PauseSpan]) -> Spans:
-    return sorted((start // PS_PER_NS, stop // PS_PER_NS) for span in spans for start, stop in span.held)
-
-
-def _paused(evidence: Evidence, left: Spans, port: int, prio: int, label: str) -> tuple[Spans, Part]:
-    spans = _spans_of(evidence, port, prio)
-    return _named(evidence, left, spans, _held_ns(spans), label)
-
-
-def _named(evidence: Evidence, left: Spans, spans: list[PauseSpan], held: Spans, label: str) -> tuple[Spans, Part]:
-    """The rest of `left`, and the part that pauses held, with their origins."""
-    rest, taken = subtract(left, held)
-    first, last = (left[0][0], left[-1][1]) if left else (0, 0)
-    causes = {
-        origin_text(evidence.fabric, span.origin): None
-        for span in spans
-        if taken and any(start < last * PS_PER_NS and stop > first * PS_PER_NS for start, stop in span.held)
-    }
-    names = list(causes)
+def _paused(
+    evidence: Evidence, left: Spans, port: int, prio: int, label: str, within: Spans | None = None
+) -> tuple[Spans, Part]:
+    """The rest of `left`, and the part of it, and of `within`, in which pauses stopped a port, with their origins."""
+    spans = evidence.pauses_of(port, prio)
+    held = union((start // PS_PER_NS, stop // PS_PER_NS) for span in spans for start, stop in span.held)
+    taken = common(left if within is None else common(left, within), held)
+    rest, taken_ns = subtract(left, taken)
+    names = _origins(evidence, spans, taken)
     more = [f"{len(names) - 2} more causes"] if len(names) > 2 else []
-    peer = evidence.fabric.node_of(spans[0].port).name if spans else ""
-    return rest, (f"{label} paused by {peer}", taken, "; ".join([*names[:2], *more]))
+    peer = evidence.fabric.peer_of(port).name
+    return rest, (f"{label} paused by {peer}", taken_ns, "; ".join([*names[:2], *more]))
+
+
+def _origins(evidence: Evidence, spans: list[PauseSpan], taken: Spans) -> list[str]:
+    """Origins of those pauses that held in a part of `taken` (ns)."""
+    stops = [stop for _, stop in taken]
+    causes: dict[str, None] = {}
+    for span in spans:
+        for start_ps, stop_ps in span.held:
+            place = bisect_right(stops, start_ps // PS_PER_NS)
+            if place < len(taken) and taken[place][0] < stop_ps // PS_PER_NS:
+                causes[origin_text(evidence.fabric, span.origin)] = None
+                break
+    return list(causes)
 
 
 def _waits_for_timer(evidence: Evidence, message: dict[str, Any]) -> Spans:
@@ -177,35 +183,3 @@ def _line_bps(evidence: Evidence, message: dict[str, Any]) -> int:
     if message["path"]:
         return fabric.links[fabric.ports[evidence.port_named(message["path"][0])].link].rate_bps
     return max(fabric.links[fabric.ports[port].link].rate_bps for port in fabric.by_name[message["src"]].ports)
-
-
-def subtract(whole: Spans, part: Spans) -> tuple[Spans, int]:
-    """Intervals of `whole` outside all of `part`, and the length of what was inside.
-
-    Parameters
-    ----------
-    whole : disjoint intervals, ascending
-    part : intervals, ascending by start; they may overlap
-    """
-    outside: Spans = []
-    for start, stop in whole:
-        at = start
-        for low, high in part:
-            if high <= at or low >= stop:
-                continue
-            if low > at:
-                outside.append((at, low))
-            at = max(at, min(high, stop))
-        if at < stop:
-            outside.append((at, stop))
-    return outside, _length(whole) - _length(outside)
-
-
-def _common(first: Spans, second: Spans) -> Spans:
-    """What two lists of intervals share."""
-    pairs = ((max(a, c), min(b, d)) for a, b in first for c, d in second)
-    return sorted((start, stop) for start, stop in pairs if start < stop)
-
-
-def _length(spans: Spans) -> int:
-    return sum(stop - start for start, stop in spans)

@@ -8,16 +8,23 @@ without carrier is named too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from fabric.dataplane.state.codes import DropReason, EventKind
 from fabric.explain.acknowledgements import class_of, way_back
+from fabric.explain.direction import Direction, Directions
 from fabric.explain.drops import WHY
 from fabric.explain.evidence import Evidence
 from fabric.render.document import Column, Table, Unit, show
 from fabric.units import PS_PER_NS
+
+_NOUNS: Final = {
+    Direction.FORTH: "packets",
+    Direction.BACK: "acknowledgements",
+    Direction.UNKNOWN: "packets or acknowledgements",
+}
 
 
 class Lost(NamedTuple):
@@ -27,8 +34,8 @@ class Lost(NamedTuple):
     reason: DropReason
     moments_ns: tuple[int, ...]
     """When, one for each packet, ascending."""
-    back: bool
-    """They were on their way back to the sender: acknowledgements and congestion notifications."""
+    direction: Direction
+    """Back to the sender: acknowledgements and congestion notifications."""
 
     @property
     def pkts(self) -> int:
@@ -42,23 +49,20 @@ def lost_packets(evidence: Evidence, message: Mapping[str, Any], start_ns: int, 
     times = events["time_ps"]
     inside = (times >= start_ns * PS_PER_NS) & (times <= end_ns * PS_PER_NS)
     mine = (events["qp"] == message["qp"]) & inside & (events["port"] >= 0)
-    forth = {evidence.port_named(name) for name in message["path"] or ()}
-    way = way_back(evidence, message)
-    only_back = {*way.certain, *way.possible} - forth
-    passed = {name.partition(":")[0] for name in message["path"] or ()} | {message["dst"]}
-    found: dict[tuple[str, str, bool], list[int]] = {}
-    for port, reason, time_ps in zip(
-        events["port"][mine].tolist(), events["reason"][mine].tolist(), times[mine].tolist(), strict=True
+    directions = Directions.of_message(evidence, message)
+    found: dict[tuple[str, DropReason, Direction], list[int]] = {}
+    for port, name, size_bytes, time_ps in zip(
+        *(events[column][mine].tolist() for column in ("port", "reason", "a", "time_ps")), strict=True
     ):
-        device = evidence.fabric.node_of(port).name
-        back = bool(forth) and (device not in passed or port in only_back)
-        found.setdefault((device, reason, back), []).append(time_ps // PS_PER_NS)
+        reason = DropReason[name.upper()]
+        place = evidence.fabric.node_of(port).name, reason, directions.of(port, reason, size_bytes)
+        found.setdefault(place, []).append(time_ps // PS_PER_NS)
     return sorted(
         (
-            Lost(device, DropReason[reason.upper()], tuple(sorted(moments)), back)
-            for (device, reason, back), moments in found.items()
+            Lost(device, reason, tuple(sorted(moments)), direction)
+            for (device, reason, direction), moments in found.items()
         ),
-        key=lambda it: (-it.pkts, it.device, it.reason),
+        key=lambda it: (-it.pkts, it.device, it.reason.name, it.direction),
     )
 
 
@@ -69,6 +73,27 @@ class Emptied(NamedTuple):
     reason: str
     pkts: int
     time_ns: int
+    direction: Direction
+
+
+class Moments(NamedTuple):
+    """When frames of one message's queue pair, or queues on its way, were lost, in ns, ascending.
+
+    Losses whose direction is unknown are in both.
+    """
+
+    data: list[int]
+    answers: list[int]
+
+
+def moments(lost: list[Lost], emptied: list[Emptied]) -> Moments:
+    """Of all its losses."""
+    times = [(it.direction, moment) for it in lost for moment in it.moments_ns]
+    times += [(it.direction, it.time_ns) for it in emptied]
+    return Moments(
+        sorted(time for direction, time in times if direction is not Direction.BACK),
+        sorted(time for direction, time in times if direction is not Direction.FORTH),
+    )
 
 
 def emptied_queues(evidence: Evidence, message: Mapping[str, Any], start_ns: int, end_ns: int) -> list[Emptied]:
@@ -76,11 +101,12 @@ def emptied_queues(evidence: Evidence, message: Mapping[str, Any], start_ns: int
     events = evidence.events(["drop"])
     times = events["time_ps"] // PS_PER_NS
     way = way_back(evidence, message)
-    classes = {evidence.port_named(name): message["priority"] for name in message["path"] or ()}
+    forth = {evidence.port_named(name) for name in message["path"] or ()}
+    classes = dict.fromkeys(forth, message["priority"])
     classes |= dict.fromkeys(set(way.certain) - set(classes), class_of(evidence, message))
     inside = (events["qp"] < 0) & (times >= start_ns) & (times <= end_ns) & (events["b"] > 0)
     found = [
-        Emptied(int(port), str(reason), int(pkts), int(time))
+        Emptied(port, reason, pkts, time, Direction.FORTH if port in forth else Direction.BACK)
         for port, prio, reason, pkts, time in zip(
             *(events[name][inside].tolist() for name in ("port", "prio", "reason", "b")), times[inside].tolist(),
             strict=True,
@@ -135,9 +161,9 @@ def losses_text(evidence: Evidence, lost: list[Lost]) -> str:
 
 def _noun(row: int, lost: list[Lost]) -> str:
     """' of its packets' or ' of its acknowledgements' where the row before had another noun."""
-    if row and lost[row].back == lost[row - 1].back:
+    if row and lost[row].direction == lost[row - 1].direction:
         return ""
-    return " of its acknowledgements" if lost[row].back else " of its packets"
+    return f" of its {_NOUNS[lost[row].direction]}"
 
 
 def losses_table(evidence: Evidence, lost: list[Lost]) -> Table:
@@ -164,7 +190,7 @@ def losses_table(evidence: Evidence, lost: list[Lost]) -> Table:
             (
                 it.device,
                 it.reason.name.lower(),
-                "back" if it.back else "forth",
+                it.direction.value,
                 it.pkts,
                 it.moments_ns[0],
                 it.moments_ns[-1],

@@ -3,7 +3,8 @@
 Every instant from posting to arrival counts for the first of these that applies, as in message.py:
 
 1. a port on its path was paused in its class: the origin of the pause tree is the cause;
-2. packets of its queue pair had been lost, and were not recovered yet;
+2. data of its queue pair had been lost and was not recovered yet, or the acknowledgement that would have stopped its
+   timer had been lost;
 3. its reaction point allowed less than 95 % of line rate: the port on the path that marked most is named;
 4. an earlier message of its queue pair had not arrived yet;
 5. none of these: its own way, which is propagation and latency, transmission, and the rest queueing.
@@ -23,8 +24,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.dataplane.state.codes import DropReason
+from fabric.explain.direction import Direction, Directions
 from fabric.explain.evidence import Evidence
-from fabric.explain.message_account import FULL_RATE_RATIO, subtract
+from fabric.explain.intervals import subtract
+from fabric.explain.message_account import FULL_RATE_RATIO
 from fabric.explain.pauses import origin_text
 from fabric.render.document import Unit, show
 from fabric.units import PS_PER_NS, PS_PER_S, parse_size_bytes, parse_time_ps
@@ -69,6 +73,8 @@ class Network:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         resolved = evidence.run.manifest["scenario"]["resolved"]
+        timer = resolved["transport"].get("retransmit_timeout")
+        self._timer_ns = _time(None if timer == "off" else timer) // PS_PER_NS
         self._payload = _size(resolved["transport"].get("mtu"), 4096)
         self._latency_ps = _time(resolved["switches"].get("latency")), _time(resolved["hosts"].get("latency"))
 
@@ -96,7 +102,7 @@ class Network:
         fabric = self._evidence.fabric
         for name in sent.path:
             sender = fabric.ports[self._evidence.port_named(name)].peer
-            for span in self._pauses.get((int(sender), sent.priority), ()):
+            for span in self._evidence.pauses_of(self._evidence.port_named(name), sent.priority):
                 held = [(start // PS_PER_NS, stop // PS_PER_NS) for start, stop in span.held]
                 held = [it for it in held if it[0] < sent.end_ns and it[1] > sent.start_ns]
                 if held:
@@ -104,44 +110,63 @@ class Network:
                     peer = fabric.node_of(sender).name
                     cause = slow or f"pause that began at {origin_text(fabric, span.origin)}"
                     yield held, "paused", f"{name} by {peer}", cause
-        for drop, until, device, reason in self._losses(sent):
-            yield [(drop, until)], "lost, not recovered yet", device, f"packets lost at {device} ({reason})"
+        for drop, until, what, place in self._losses(sent):
+            yield [(drop, until)], "lost, not recovered yet", place.partition(" ")[0], f"{what} lost at {place}"
         throttled = self._throttled(sent)
         if throttled:
             where, cause = self._marker(sent)
             yield throttled, "rate below line rate", where, cause
 
     @cached_property
-    def _pauses(self) -> dict[tuple[int, int], list[Any]]:
-        found: dict[tuple[int, int], list[Any]] = {}
-        for span in self._evidence.pauses:
-            found.setdefault((int(span.port), span.prio), []).append(span)
-        return found
-
-    @cached_property
-    def _drops(self) -> dict[int, list[tuple[int, str, str]]]:
+    def _drops(self) -> dict[int, list[tuple[int, int, str, int]]]:
+        """Queue pair -> (moment in ns, PortId, reason, bytes of the frame)."""
         events = self._evidence.events(["drop"])
-        found: dict[int, list[tuple[int, str, str]]] = {}
-        columns = (events[name].tolist() for name in ("qp", "time_ps", "port", "reason"))
-        for qp, time_ps, port, reason in zip(*columns, strict=True):
+        found: dict[int, list[tuple[int, int, str, int]]] = {}
+        columns = (events[name].tolist() for name in ("qp", "time_ps", "port", "reason", "a"))
+        for qp, time_ps, port, reason, size_bytes in zip(*columns, strict=True):
             if qp >= 0 and port >= 0:
-                device = self._evidence.fabric.node_of(port).name
-                found.setdefault(qp, []).append((time_ps // PS_PER_NS, device, reason))
+                found.setdefault(qp, []).append((time_ps // PS_PER_NS, port, reason, size_bytes))
         return found
 
     @cached_property
     def _recoveries(self) -> dict[int, NDArray[np.int64]]:
-        events = self._evidence.events(["timeout", "nak_sent", "loss_declared"])
+        return self._moments(["timeout", "nak_sent", "loss_declared"])
+
+    @cached_property
+    def _timeouts(self) -> dict[int, NDArray[np.int64]]:
+        return self._moments(["timeout"])
+
+    def _moments(self, kinds: Sequence[str]) -> dict[int, NDArray[np.int64]]:
+        """Queue pair -> moments of its events in ns, ascending."""
+        events = self._evidence.events(kinds)
         qp, times = events["qp"], events["time_ps"] // PS_PER_NS
         return {int(it): np.sort(times[qp == it]) for it in np.unique(qp)}
 
     def _losses(self, sent: Sent) -> Iterator[tuple[int, int, str, str]]:
-        times = self._recoveries.get(sent.qp, np.empty(0, np.int64))
-        for drop, device, reason in self._drops.get(sent.qp, ()):
-            if sent.start_ns <= drop < sent.end_ns:
-                place = int(np.searchsorted(times, drop, side="right"))
-                until = int(times[place]) if place < len(times) else sent.end_ns
-                yield drop, min(max(until, drop + 1), sent.end_ns), device, reason
+        """(from, to, what was lost, device with reason).
+
+        Data arrives whether acknowledgements do or not, unless a window waits for one. A lost one was the last only
+        where the timer ran out no later than its length after the loss: every progress starts it again.
+        """
+        inside = [it for it in self._drops.get(sent.qp, ()) if sent.start_ns <= it[0] < sent.end_ns]
+        directions = self._directions(sent) if inside else None
+        for drop, port, name, size_bytes in inside:
+            back = directions and directions.of(port, DropReason[name.upper()], size_bytes) is Direction.BACK
+            times = (self._timeouts if back else self._recoveries).get(sent.qp, np.empty(0, np.int64))
+            place = int(np.searchsorted(times, drop, side="right"))
+            until = int(times[place]) if place < len(times) else sent.end_ns
+            if back and (place == len(times) or until - drop > self._timer_ns):
+                continue
+            what = "acknowledgements" if back else "packets"
+            device = self._evidence.fabric.node_of(port).name
+            yield drop, min(max(until, drop + 1), sent.end_ns), what, f"{device} ({name})"
+
+    def _directions(self, sent: Sent) -> Directions:
+        fabric, ends = self._evidence.fabric, None
+        if sent.path:
+            last = fabric.peer_of(self._evidence.port_named(sent.path[-1]))
+            ends = sent.path[0].partition(":")[0], last.name
+        return Directions(self._evidence, sent.qp, ends, sent.path, np.array([sent.size_bytes], np.int64))
 
     @cached_property
     def _rates(self) -> dict[int, tuple[NDArray[np.int64], NDArray[Any]]]:

@@ -218,11 +218,19 @@ def pfc(run: RunDir) -> View:
 
 
 def pfc_history(run: RunDir) -> View:
-    """Pauses received per port and priority: how often, how long, and the most recent one."""
-    table = pivot(run, PFC_HISTORY, ("device", "port", "class"))
+    """Pauses received per port and priority: how often, how long, and the most recent one.
+
+    A run of an earlier version has no most recent ones: its columns for them are empty, and the title says so.
+    """
+    table = _any_of(pivot(run, PFC_HISTORY, ("device", "port", "class")), ["pfc_rx_pauses"])
+    title, sort = "PFC history", "pfc_rx_recent_pause_start_ns"
+    if table.num_rows and not pc.any(pc.greater(table["pfc_rx_recent_pause_ns"], 0)).as_py():
+        for name in ("pfc_rx_recent_pause_ns", "pfc_rx_recent_pause_start_ns"):
+            table = table.set_column(table.column_names.index(name), name, pa.nulls(table.num_rows, pa.int64()))
+        title = "PFC history without the most recent pauses: an earlier version made this run; run its scenario again"
+        sort = "pfc_rx_paused_ns"
     units = {"port": "text", "class": "text", **PFC_HISTORY}
-    view = View("pfc-history", "PFC history", _any_of(table, ["pfc_rx_pauses"]), units, "pfc_rx_recent_pause_start_ns")
-    return _with_peer(run, view)
+    return _with_peer(run, View("pfc-history", title, table, units, sort))
 
 
 def ecn(run: RunDir) -> View:

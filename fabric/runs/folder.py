@@ -177,15 +177,16 @@ class RunFolder:
             if recorder.records_messages
             else None
         )
+        bounds = job_summary.step_bounds(now, plan.transfers, plans_of(plan.about))
         summary = summarise(
             now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded, routing, plan.truth,
             sent,
             serving_times(plan.serving, now, plan.transfers),
-            job_summary.step_times(now, plan.transfers, plans_of(plan.about)),
+            job_summary.step_times(bounds),
         )  # fmt: skip
         if plan.transfers is not None:
             summary["transfers"] = transfers.summary(now, plan.transfers)
-            summary |= job_summary.sections(now, plan.transfers, plans_of(plan.about))
+            summary |= job_summary.sections(now, plan.transfers, bounds)
         if plan.datagrams:
             summary["datagrams"] = datagrams.summary(now)
         files.write_json(self.path / files.SUMMARY, summary, self._sums)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,19 +30,28 @@ PARTS = ("compute", "bubble", "slow_ranks", "exposed")
 """Of StepTime: they add up to the duration."""
 
 
-def sections(now: Snapshot, plan: transfers.TransferPlan, entries: Sequence[EntryPlan]) -> dict[str, Any]:
-    """`jobs`, `jobs_jain_ratio` and `collectives` of summary.json.
+class EntryBounds(NamedTuple):
+    """When the steps of one entry of the workload began and ended."""
+
+    entry: EntryPlan
+    begin_ps: int | None
+    """None before its first step."""
+    bounds_ps: Ints
+    """(n + 1,) beginning and end of the n first steps that ended."""
+
+
+def sections(now: Snapshot, plan: transfers.TransferPlan, bounds: Sequence[EntryBounds]) -> dict[str, Any]:
+    """`jobs`, `jobs_jain_ratio` and `collectives` of summary.json; bounds: of step_bounds().
 
     jobs_jain_ratio is Jain's index over the jobs' progress, time without network over time, of the steps that ended;
     None with fewer than two jobs. 1: the network slows all jobs down alike.
     """
-    operations = operations_of(plan)
-    jobs = list(_jobs(now, operations, entries))
+    jobs = list(_jobs(bounds))
     progress = [it["without_network_ns"] / it["steps_ns"] for it in jobs if it["steps_ns"]]
     return {
         "jobs": jobs,
         "jobs_jain_ratio": jain_index(progress) if len(progress) > 1 and any(progress) else None,
-        "collectives": list(_collectives(now, operations)),
+        "collectives": list(_collectives(now, operations_of(plan))),
     }
 
 
@@ -60,8 +69,8 @@ def end_ps(now: Snapshot, rows: NDArray[Any]) -> Ints:
     return np.where(rows["qp"] == NO_QP, rows["completed_ps"], now.rtransfers["arrived_ps"]).astype(np.int64)
 
 
-def _jobs(now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]) -> Iterator[dict[str, Any]]:
-    for entry, first, bounds in _bounds(now, operations, entries):
+def _jobs(of_entries: Sequence[EntryBounds]) -> Iterator[dict[str, Any]]:
+    for entry, first, bounds in of_entries:
         whole = len(bounds) - 1
         steps = [divide(int(took), plan) for took, plan in zip(np.diff(bounds), entry.steps[:whole], strict=True)]
         yield {
@@ -81,10 +90,12 @@ def _jobs(now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]) -
         }
 
 
-def _bounds(
-    now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]
-) -> Iterator[tuple[EntryPlan, int | None, Ints]]:
-    """Of each entry: its beginning, None before it; (n + 1,) beginning and end of the n first steps, ended, in ps."""
+def step_bounds(now: Snapshot, plan: transfers.TransferPlan | None, entries: Sequence[EntryPlan]) -> list[EntryBounds]:
+    """Of each entry of the workload; none without transfers."""
+    return [] if plan is None else list(_bounds(now, operations_of(plan), entries))
+
+
+def _bounds(now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]) -> Iterator[EntryBounds]:
     rows = now.transfers
     keys, stride = operations.step_keys
     done = transfers.states(now) == DONE
@@ -98,7 +109,8 @@ def _bounds(
         begun = begin[(keys // stride == row) & (begin >= 0)]
         whole = len(entry.steps) if not left[here].any() else int(np.argmax(left[here] > 0))
         first = int(begun.min()) if len(begun) else None
-        yield entry, first, np.concatenate([[first or 0], np.maximum.accumulate(ends[here][:whole])]).astype(np.int64)
+        bounds = np.concatenate([[first or 0], np.maximum.accumulate(ends[here][:whole])]).astype(np.int64)
+        yield EntryBounds(entry, first, bounds)
 
 
 @dataclass(frozen=True)
@@ -116,11 +128,11 @@ class StepTimes:
         return StepTimes(self.begin_ps[later], self.duration_ps[later])
 
 
-def step_times(now: Snapshot, plan: transfers.TransferPlan | None, entries: Sequence[EntryPlan]) -> StepTimes | None:
+def step_times(of_entries: Sequence[EntryBounds]) -> StepTimes | None:
     """The steps of all entries that compute; None where there are none. Collectives alone, and inference, have none."""
-    if plan is None or not any(_has_steps(it) for it in entries):
+    bounds = [it.bounds_ps for it in of_entries if _has_steps(it.entry)]
+    if not bounds:
         return None
-    bounds = [it for entry, _, it in _bounds(now, operations_of(plan), entries) if _has_steps(entry)]
     return StepTimes(np.concatenate([it[:-1] for it in bounds]), np.concatenate([np.diff(it) for it in bounds]))
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-OF_COMPLETED: Final = ("fct.", "slowdown.", "step.", "inference.ttft.", "inference.tpot.")
-"""Metrics of completed messages, steps and requests alone."""
+OF_COMPLETED: Final = ("fct.", "slowdown.")
+"""Metrics of completed messages alone. Those of steps and requests (step., inference.) leave out other things, which no
+metric counts."""
 _FAILED_TOO: Final = ("goodput.",)
 """Metrics whose time includes failures, and in which failed messages have no or few bytes."""
 

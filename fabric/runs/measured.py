@@ -28,7 +28,7 @@ from fabric.dataplane.state.codes import TraceBit
 from fabric.runs import files, measures, messages, simulate, transfer_outcomes
 from fabric.runs.content import Content
 from fabric.runs.job_plans import plans_of
-from fabric.runs.job_summary import StepTimes, step_metrics, step_times
+from fabric.runs.job_summary import StepTimes, step_bounds, step_metrics, step_times
 from fabric.runs.measures import Number
 from fabric.runs.serving_times import serving_times
 from fabric.runs.session import Hooks, Outcome, Plan, Session
@@ -146,7 +146,7 @@ class _NoFolder:
             now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded, None, plan.truth,
             self.sent,
             serving_times(plan.serving, now, plan.transfers),
-            step_times(now, plan.transfers, plans_of(plan.about)),
+            step_times(step_bounds(now, plan.transfers, plans_of(plan.about))),
         )  # fmt: skip
         return summary, Content().hexdigest(engine_digest)
 
@@ -206,7 +206,7 @@ def measure_run(
     summary = outcome.summary
     metrics = {name: _base(name, summary["metrics"][summary_key(name)]) for name in METRICS}
     if warm_up_ps:
-        steps = step_times(now, plan.transfers, plans_of(plan.about))
+        steps = step_times(step_bounds(now, plan.transfers, plans_of(plan.about)))
         metrics = _after(warm_up_ps, metrics, now, watch.before, plan.ideal_ps, sent, steps)
     return Measured(
         status=outcome.status,

@@ -156,10 +156,12 @@ def _why_stalled(now: Snapshot, metrics: Metrics) -> str:
     lost, timeouts = int(metrics["drops.total"] or 0), int(metrics["transport.timeouts"] or 0)
     held = int(np.count_nonzero(now.paused.any(axis=1)))
     reasons = []
+    were = "was" if lost == 1 else "were"
     if lost and timeouts:
-        reasons.append(f"{_count(lost, 'packet')} were lost, those sent again after {_count(timeouts, 'timeout')} too")
+        reasons.append(
+            f"{_count(lost, 'packet')} {were} lost, and {_count(timeouts, 'retransmission timeout')} did not help"
+        )
     elif lost:
-        were = "was" if lost == 1 else "were"
         reasons.append(
             f"{_count(lost, 'packet')} {were} lost, and no retransmission timer (transport.retransmit_timeout) ran out "
             "before the end"

@@ -193,14 +193,18 @@ def completed(run: RunDir, roots: list[Root], view: str = IDEAL, control: Contro
         return []
     log, confidence = log_of(run, control), table_of_confidence()
     sample_ns = int(run.manifest["sampling_ps"]) // PS_PER_NS
+    evidence = Evidence(run)  # it reads nothing before it is asked, and every table once
     return [
-        Incident(it, confidence.probability(it, roots, view), hurt(run, it), before(it, log, run.fabric, sample_ns))
+        Incident(
+            it, confidence.probability(it, roots, view), hurt(run, it, evidence),
+            before(it, log, run.fabric, sample_ns),
+        )
         for it in roots
-    ]
+    ]  # fmt: skip
 
 
-def hurt(run: RunDir, root: Root) -> Hurt:
-    """Who was hurt while a root lasted."""
+def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
+    """Who was hurt while a root lasted. evidence: that of the run, where there is one already."""
     table = run.messages(["src", "dst", "start_ns", "end_ns", "ideal_ns", "slowdown", "state"])
     start = pc.fill_null(table["start_ns"], -1).to_numpy()
     end = pc.fill_null(table["end_ns"], -1).to_numpy()
@@ -217,7 +221,10 @@ def hurt(run: RunDir, root: Root) -> Hurt:
     if usual is not None:
         slower = under_way & (slowdown > SLOWER * usual) & ~failed
     else:
-        beside, by_ideal = (it & under_way & ~failed & ~unfinished for it in _slower_than_peers(run, root, slowdown))
+        beside, by_ideal = (
+            it & under_way & ~failed & ~unfinished
+            for it in _slower_than_peers(evidence or Evidence(run), root, slowdown)
+        )
         slower = beside | by_ideal
     rows = np.flatnonzero(failed | unfinished | slower)
     places: Counter[str] = Counter()
@@ -231,15 +238,15 @@ def hurt(run: RunDir, root: Root) -> Hurt:
 
 
 def _slower_than_peers(
-    run: RunDir, root: Root, slowdown: NDArray[np.float64]
+    evidence: Evidence, root: Root, slowdown: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(n_messages,) twice: which messages that the root reached are slow beside messages of their workload entry that
     it did not reach, and which are by SLOW, for lack of these. slowdown: 0 where not done.
     """
     beside, by_ideal = np.zeros(len(slowdown), np.bool_), np.zeros(len(slowdown), np.bool_)
     reached = np.zeros(len(slowdown), np.bool_)
-    reached[reached_by(Evidence(run), root)] = True
-    entries = np.array([it.rpartition("/")[0] for it in run.messages(["id"])["id"].to_pylist()], np.str_)
+    reached[reached_by(evidence, root)] = True
+    entries = np.array([it.rpartition("/")[0] for it in evidence.run.messages(["id"])["id"].to_pylist()], np.str_)
     for entry in np.unique(entries[reached]).tolist():
         mine = entries == entry
         peers = slowdown[mine & ~reached & (slowdown > 0)]

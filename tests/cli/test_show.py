@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from fabric.cli.main import main
@@ -64,6 +66,25 @@ def test_the_history_of_pauses_is_that_of_the_event_log(
         its = ended[row["port"], row["class"]]
         assert row["pfc_rx_pauses"] == len(its)
         assert abs(row["pfc_rx_recent_pause_start_ns"] + row["pfc_rx_recent_pause_ns"] - its[-1]["time_ns"]) <= 1
+
+
+def test_the_history_of_a_run_that_did_not_record_the_most_recent_pauses_says_so(
+    runs: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run of an earlier version has no such counters."""
+    counters = RunDir.counters
+
+    def of_earlier(run: RunDir, names: Sequence[str] | None = None) -> pa.Table:
+        return counters(run, [it for it in names or () if "recent" not in it])
+
+    monkeypatch.setattr(RunDir, "counters", of_earlier)
+    assert main(["show", runs[1], "pfc-history", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["pfc_rx_recent_pause_ns"] for row in rows} == {None}
+    totals = [row["pfc_rx_paused_ns"] for row in rows]
+    assert totals == sorted(totals, reverse=True)
+    assert main(["show", runs[1], "pfc-history"]) == 0
+    assert "an earlier version made this run" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("table", TABLES)

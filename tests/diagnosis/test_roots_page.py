@@ -19,8 +19,9 @@ from telemetry.diagnosis.confidence import FAMILIES, unfitted
 from telemetry.diagnosis.diagnose import METRICS
 from telemetry.diagnosis.root import MEANINGS, Kind, Root
 from telemetry.diagnosis.seen import IDEAL
+from telemetry.sources import incidents
 from telemetry.sources.focus import focus_on
-from telemetry.sources.incidents import hurt, hurt_jobs
+from telemetry.sources.incidents import completed, hurt, hurt_jobs
 from telemetry.sources.roots import roots_of
 from tests.diagnosis.conftest import scenario
 
@@ -84,7 +85,9 @@ def test_messages_hurt_are_those_that_took_longer_than_before(run: Path) -> None
     assert (hurt(found, early).usual, hurt(found, early).slower) == (None, 0)
 
 
-def test_before_any_message_ended_those_that_a_root_reached_are_hurt_beside_their_like(tmp_path: Path) -> None:
+def test_before_any_message_ended_those_that_a_root_reached_are_hurt_beside_their_like(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The storm begins before any message is done: there is no usual time. Those of host5 take many times as long as
     the others of their workload; the page and the card say the same.
     """
@@ -98,6 +101,17 @@ def test_before_any_message_ended_those_that_a_root_reached_are_hurt_beside_thei
     it = hurt(found, root)
     assert it.usual is None
     assert it.slower >= 1
+    built: list[RunDir] = []
+
+    class Counted(Evidence):
+        def __init__(self, run: RunDir) -> None:
+            super().__init__(run)
+            built.append(run)
+
+    monkeypatch.setattr(incidents, "Evidence", Counted)
+    [one, again] = completed(found, [root, root])
+    assert one.hurt == again.hurt == it
+    assert len(built) == 1
     assert it.slower < it.messages
     assert dict(it.hosts)["host5"] >= 1
     assert "that it reached took more than" in it.lines[0]

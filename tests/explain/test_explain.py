@@ -16,8 +16,8 @@ from fabric.cli.main import main
 from fabric.dataplane.state.codes import DropReason
 from fabric.explain.drops import explain_drops, losses
 from fabric.explain.evidence import Evidence
+from fabric.explain.intervals import subtract
 from fabric.explain.message import explain_message
-from fabric.explain.message_account import subtract
 from fabric.explain.pfc import explain_pfc, groups, pausing_factor
 from fabric.explain.report import compose
 from fabric.render.document import Status

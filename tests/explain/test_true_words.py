@@ -14,13 +14,14 @@ import pytest
 from fabric.cli.main import main
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import DropReason
-from fabric.explain.diff import row_change
+from fabric.explain.diff import messages_title, row_change
 from fabric.explain.drops import explain_drops
 from fabric.explain.evidence import Evidence
 from fabric.explain.report import compose
 from fabric.render import run_page as page
 from fabric.render.document import Facts, Status, Table
 from fabric.runs import dictionary, summary
+from fabric.runs.left_out import left_out
 from fabric.runs.rundir import RunDir
 from fabric.runs.summary import Ending, judge
 from fabric.scenario.schema.expectations import METRICS, from_summary, parse, summary_key, to_summary
@@ -361,6 +362,34 @@ def test_a_change_says_where_its_sides_are_of_different_messages() -> None:
     assert row_change(row) == "-81.4% (not the same messages)"
     assert row_change({**row, "b_left_out": row["a_left_out"]}) == "-81.4%"
     assert row_change({**row, "change": None}) == ""
+
+
+@pytest.mark.parametrize(
+    ("metric", "counts", "said"),
+    [
+        ("step.p99", (12, 9), "+25.0% (not the same steps)"),
+        ("step.p99", (12, 12), "+25.0%"),
+        ("inference.ttft.p50", (3, 4), "+25.0% (not the same requests)"),
+        ("step.done", (None, None), "+25.0%"),
+    ],
+)
+def test_a_change_of_step_times_is_of_steps_and_not_of_messages(
+    metric: str, counts: tuple[int | None, int | None], said: str
+) -> None:
+    metrics = {"messages.total": 46, "messages.unfinished": 24}
+    row = {
+        "metric": metric, "change": 0.25, "a_left_out": left_out(metric, {"messages.total": 46}),
+        "b_left_out": left_out(metric, metrics), "a_count": counts[0], "b_count": counts[1],
+    }  # fmt: skip
+    assert row["b_left_out"] == ""
+    assert row_change(row) == said
+
+
+def test_the_title_of_a_comparison_has_both_totals_only_where_they_differ() -> None:
+    found = {"in_both": 22, "total_a": 46, "total_b": 48, "unchanged": 8}
+    title = "Completion time of the 22 of 46 and 48 messages done in both, 8 of them unchanged"
+    assert messages_title(found) == title
+    assert messages_title({**found, "total_b": 46}) == title.replace(" and 48", "")
 
 
 def test_tables_of_the_report_say_what_they_leave_out(simulated: Callable[..., Path]) -> None:

@@ -181,7 +181,8 @@ def test_requests_that_leaves_answered_all_leave_no_rest(suppressed: int, expect
     [
         (5, 0, 0, ": 5 packets were lost, and no retransmission timer (transport.retransmit_timeout) ran out before"),
         (1, 0, 0, ": 1 packet was lost, and no"),
-        (5, 2, 0, ": 5 packets were lost, those sent again after 2 timeouts too"),
+        (5, 2, 0, ": 5 packets were lost, and 2 retransmission timeouts did not help"),
+        (1, 1, 0, ": 1 packet was lost, and 1 retransmission timeout did not help"),
         (0, 0, 1, ": 1 port stood paused at the end"),
         (0, 0, 0, " although 3 messages waited"),
     ],

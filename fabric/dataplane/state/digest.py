@@ -67,7 +67,9 @@ _POINTERS = {
         "scale_up",
     ),
     "queues": ("head", "tail", "share"),
-    "prios": ("begun_ps", "recent_ps"),  # they follow from the others' history: digests are those of earlier versions
+    # They follow from the others' history, so this digest is that of earlier versions. That of a run is not: its tables
+    # and time series have both (runs/content.py).
+    "prios": ("begun_ps", "recent_ps"),
     "segments": ("first",),
     "rtransfers": ("ahead",),
     "qps": ("payload_bytes",),
