@@ -256,14 +256,7 @@ class TextReader:
 
     def finish(self) -> Device:
         """The device, with every line that no check uses: not understood, or known and not judged."""
-        last = max((line for line, *_ in _walk(self.root)), key=lambda it: it.number, default=self.root)
-        cut = cut_of(
-            self.text,
-            self.device.capabilities,
-            last.text,
-            understood=last.used or not last.judged,
-            alone=not last.children,
-        )
+        cut, last = cut_of(self.text, self.device.capabilities, self.root)
         if cut:
             self.defect(last, "configuration", cut, "R13")
         for line, path, block in _walk(self.root):
