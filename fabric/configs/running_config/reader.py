@@ -137,6 +137,8 @@ class TextReader:
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
         self._looked_at = 0
+        self.tagged: dict[tuple[str, str], str] = {}
+        """Port and VLAN tag to the sub-interface that has them."""
         named = ""
         for line, match in self.root.find(r"hostname (\S+)"):
             if named and match[1] != named:
