@@ -232,3 +232,26 @@ def test_a_vrf_of_the_file_has_the_vni_of_the_tables(tmp_path: Path) -> None:
     assert [it.text for it in other.defects if it.check == "R9"] == [
         "VRF VrfRed has VNI 50002 here, and 50001 in CONFIG_DB"
     ]
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv4 unicast"])
+def test_the_unicast_family_may_be_written_without_its_word(family: str, tmp_path: Path) -> None:
+    folder = _fabric(tmp_path, leaf1_frr=replaced("address-family ipv4 unicast", f"address-family {family}"))
+    assert not judged(folder)
+    device = _leaf(folder)
+    assert all("ipv4" in (it.families or ()) for it in device.sessions)
+    assert "10.0.0.1/32" in (device.identity.networks or ())
+
+
+def test_bgp_of_a_cumulus_switch_in_a_file_of_frr_is_not_missing(tmp_path: Path) -> None:
+    files = good("nvue")
+    tree = files["leaf1.yaml"]
+    tree["router"].pop("bgp")
+    tree["vrf"]["default"]["router"].pop("bgp")
+    write("nvue", files, tmp_path)
+    found = validate(load_network([tmp_path])).findings
+    assert [it.device for it in found if it.check.id == "P12"] == ["leaf1"]
+    (tmp_path / "leaf1.frr.conf").write_text(frr.good()["leaf1.frr.conf"], encoding="utf-8")
+    found = validate(load_network([tmp_path])).findings
+    assert not [it for it in found if it.check.id == "P12"]
+    assert [it.device for it in found if it.check.id == "R12" and "not read beside" in it.text] == ["leaf1"]
