@@ -142,7 +142,7 @@ class Reader:
         return int(text)
 
     def number_or_word(self, path: tuple[str, ...], value: Any, low: int, high: int) -> int | None:  # noqa: ANN401
-        """A number in its range; of a word that leaves it to the switch ('auto', 'none'), None, listed as not judged."""
+        """A number in its range; None for a word that leaves it to the switch ('auto'), which is not judged."""
         if not is_word(value):
             return self.number(path, value, low, high)
         place = self.device.place(self.where(*path))
