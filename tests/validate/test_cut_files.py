@@ -15,6 +15,7 @@ from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.fix.search import find
 from fabric.validate.judge import Request, judge
 from fabric.validate.runner import validate
+from tests.mistakes import frr
 from tests.mistakes.mistake import good, write
 
 LEAF = "leaf1.cfg"
@@ -112,6 +113,49 @@ def test_no_whole_line_is_taken_for_the_beginning_of_another(language: str) -> N
     for number in range(1, len(rows) + 1):
         found = LANGUAGES[language]("\n".join(rows[:number]), LEAF).defects
         assert all("without lines" in it.text for it in found if it.check == "R13"), rows[number - 1]
+
+
+def test_a_port_of_nvue_needs_no_line(tmp_path: Path) -> None:
+    files = good("nvue")
+    tree = files["leaf1.yaml"]
+    neighbors = tree["vrf"]["default"]["router"]["bgp"]["neighbor"]
+    neighbors.clear()
+    neighbors["swp3"] = {"type": "unnumbered", "remote-as": "external"}
+    del tree["interface"]
+    write("nvue", files, tmp_path)
+    assert cuts(tmp_path) == []
+    for part in ("router", "vrf"):
+        tree.pop(part)
+    write("nvue", files, tmp_path)
+    assert [it.device for it in cuts(tmp_path)] == ["leaf1"]
+
+
+def _cut_frr(folder: Path) -> Path:
+    """leaf1's file of FRR stops inside a word, and PFC of an uplink is wrong."""
+    files = frr.good()
+    text = files["leaf1.frr.conf"]
+    files["leaf1.frr.conf"] = text[: text.index(" neighbor 10.1.0.3 remote-as")] + " neig"
+    rows = files["leaf1.json"]["PORT_QOS_MAP"]
+    rows[next(it for it in rows if it.startswith("Ethernet24"))]["pfc_enable"] = "4"
+    write("sonic", files, folder)
+    return folder
+
+
+def test_a_cut_file_of_frr_is_a_cause_of_its_own(tmp_path: Path) -> None:
+    (found,) = cuts(_cut_frr(tmp_path))
+    assert (found.object, found.root) == ("leaf1.frr.conf", ("leaf1", ("leaf1.frr.conf",)))
+    assert found.text.startswith("leaf1.frr.conf: its last line, 'neig'")
+
+
+def test_qos_of_a_switch_is_repaired_where_its_file_of_frr_is_cut(tmp_path: Path) -> None:
+    request = Request([_cut_frr(tmp_path)])
+    plan = find(request, judge(request))
+    assert [(it.device, it.rows[0].path[0]) for step in plan.steps for it in step.changes] == [
+        ("leaf1", "PORT_QOS_MAP")
+    ]
+    routing = [it for it in plan.left if it.cause.check.id[0] in "PV"]
+    assert routing
+    assert all("the file of leaf1 is cut (R13)" in it.reason for it in routing)
 
 
 def test_the_last_line_is_that_of_the_last_block(tmp_path: Path) -> None:
