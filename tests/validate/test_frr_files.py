@@ -234,6 +234,28 @@ def test_a_vrf_of_the_file_has_the_vni_of_the_tables(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("content", ["", "\n \n"])
+def test_an_empty_file_of_a_daemon_is_nothing(content: str, tmp_path: Path) -> None:
+    _split(tmp_path)
+    (tmp_path / "leaf1" / "frr" / "zebra.conf").write_text(content, encoding="utf-8")
+    folders = [it for it in tmp_path.iterdir() if it.is_dir()]
+    network = load_network(folders, links=tmp_path / "topology.json", hosts=tmp_path / "hosts.json")
+    assert [Path(it.place.file).name for it in network.unread if "empty" in it.what] == ["zebra.conf"]
+    assert not [it for it in validate(network).causes if it.severity >= Severity.WARN]
+
+
+@pytest.mark.parametrize(("first", "second"), [("frr", "bgpd"), ("frr", "ospfd")])
+def test_two_files_of_a_switch_with_one_protocol_are_refused(first: str, second: str, tmp_path: Path) -> None:
+    files = frr.good("ospf")
+    for name in (first, second):
+        files[f"leaf1.{name}.conf"] = files["leaf1.frr.conf"]
+    if second == "ospfd":
+        files["leaf1.ospfd.conf"] = "hostname leaf1\nrouter ospf\n ospf router-id 10.0.0.1\n"
+    write("sonic", files, tmp_path)
+    with pytest.raises(InputErrors, match=r"has 'router \w+' of leaf1, and so has \S+leaf1[.]\w+[.]conf"):
+        load_network([tmp_path])
+
+
 @pytest.mark.parametrize("family", ["ipv4", "ipv4 unicast"])
 def test_the_unicast_family_may_be_written_without_its_word(family: str, tmp_path: Path) -> None:
     folder = _fabric(tmp_path, leaf1_frr=replaced("address-family ipv4 unicast", f"address-family {family}"))
