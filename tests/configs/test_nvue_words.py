@@ -49,3 +49,14 @@ def test_a_number_is_in_its_range(field: tuple[str, ...], value: Any) -> None:  
 @pytest.mark.parametrize(("cost", "defects"), [("auto", 0), (10, 0), (70_000, 1)])
 def test_the_cost_of_ospf_may_be_left_to_the_speed(cost: Any, defects: int) -> None:  # noqa: ANN401
     assert len(_leaf(("router", "ospf", "cost"), cost, ospf=True).defects) == defects
+
+
+def test_a_sub_interface_states_its_port_and_its_tag() -> None:
+    tree = good("nvue")["leaf1.yaml"]
+    tree["interface"]["swp1.100"] = {"type": "sub", "base-interface": "swp1", "vlan": 100}
+    device = parse_device(json.dumps([{"set": tree}]), "leaf1.json")
+    assert not device.unread
+    assert device.identity.tags_sent["swp1.100"].value == "100"
+    tree["interface"]["swp1"]["vlan"] = 100
+    device = parse_device(json.dumps([{"set": tree}]), "leaf1.json")
+    assert [it.what for it in device.unread] == ["interface.swp1.vlan"]

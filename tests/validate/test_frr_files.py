@@ -277,3 +277,49 @@ def test_bgp_of_a_cumulus_switch_in_a_file_of_frr_is_not_missing(tmp_path: Path)
     found = validate(load_network([tmp_path])).findings
     assert not [it for it in found if it.check.id == "P12"]
     assert [it.device for it in found if it.check.id == "R12" and "not read beside" in it.text] == ["leaf1"]
+
+
+_OF_VTYSH = """Building configuration...
+
+Current configuration:
+!
+no fpm use-next-hop-groups
+no service integrated-vtysh-config
+access-list 10 seq 5 permit 10.0.0.0/8
+ipv6 prefix-list SIX seq 5 permit ::/0 le 128
+bgp community-list standard COMMUNITY permit 65000:1
+bgp large-community-list standard LARGE seq 5 permit 65000:1:1
+bgp extcommunity-list standard EXTENDED seq 5 permit rt 1:1
+bgp as-path access-list PATH seq 5 permit ^65000$
+ip protocol bgp route-map ALL
+ip router-id 10.0.0.1
+route-map ALL permit 10
+ match community COMMUNITY
+ match large-community LARGE
+ match extcommunity EXTENDED
+ match as-path PATH
+ match ip address 10
+ on-match next
+exit
+route-map ALL permit 20
+ call OTHER
+exit
+route-map OTHER permit 10
+exit
+"""
+
+
+def test_lines_that_vtysh_writes_are_known(tmp_path: Path) -> None:
+    device = _leaf(_fabric(tmp_path, leaf1_frr=lambda text: _OF_VTYSH + text))
+    assert not [it.what for it in device.unread if Path(it.place.file).suffix == ".conf"]
+    first, second = device.identity.policies.route_maps["ALL"]
+    assert first.goes_on
+    assert second.unread == "call OTHER"
+    assert device.identity.policies.community_lists["COMMUNITY"] == [(True, ("65000:1",))]
+    assert not [it for it in validate(load_network([tmp_path])).causes if it.severity >= Severity.WARN]
+
+
+def test_a_list_that_no_line_of_the_file_has_is_missing(tmp_path: Path) -> None:
+    text = _OF_VTYSH.replace("bgp large-community-list standard LARGE", "bgp large-community-list standard LARG")
+    found = validate(load_network([_fabric(tmp_path, leaf1_frr=lambda its: text + its)])).findings
+    assert [it.device for it in found if it.check.id == "R1" and "LARGE" in it.text] == ["leaf1"]

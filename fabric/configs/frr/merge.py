@@ -23,9 +23,11 @@ _MAX_VNI: Final = 16_777_215
 _ENDS: Final = frozenset(("exit", "exit-vrf", "exit-vni", "exit-address-family"))
 """Lines that end a block, which its indentation shows."""
 _KNOWN: Final = (
-    r"frr (?:version|defaults) .*|service integrated-vtysh-config|(?:no )?log .*|password .*|"
-    r"enable password .*|agentx|line vty|(?:no )?zebra .*|(?:no )?ip(?:v6)? forwarding|fpm .*|debug .*|"
-    r"ip(?:v6)? nht resolve-via-default|bfd|allow-external-route-update|domainname .*|hostname .*"
+    r"frr (?:version|defaults) .*|(?:no )?service integrated-vtysh-config|(?:no )?log .*|password .*|"
+    r"enable password .*|agentx|line vty|(?:no )?zebra .*|(?:no )?ip(?:v6)? forwarding|(?:no )?fpm .*|debug .*|"
+    r"ip(?:v6)? nht resolve-via-default|bfd|allow-external-route-update|domainname .*|hostname .*|"
+    r"Building configuration\.\.\.|Current configuration:|bgp (?:(?:large-|ext)?community-list|as-path) .*|"
+    r"access-list .*|ipv6 (?:prefix-list|access-list) .*|ip(?:v6)? protocol .*|ip router-id .*"
 )
 
 
