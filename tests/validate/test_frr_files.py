@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fabric.configs.frr.nesting import nested
 from fabric.configs.load import load_network
 from fabric.configs.model import Device
 from fabric.errors import InputErrors
@@ -323,3 +324,55 @@ def test_a_list_that_no_line_of_the_file_has_is_missing(tmp_path: Path) -> None:
     text = _OF_VTYSH.replace("bgp large-community-list standard LARGE", "bgp large-community-list standard LARG")
     found = validate(load_network([_fabric(tmp_path, leaf1_frr=lambda its: text + its)])).findings
     assert [it.device for it in found if it.check.id == "R1" and "LARGE" in it.text] == ["leaf1"]
+
+
+def _flat(text: str) -> str:
+    return "\n".join(row.strip() for row in text.split("\n"))
+
+
+def _flat_without_exits(text: str) -> str:
+    return "\n".join(row for row in _flat(text).split("\n") if row not in {"exit", "exit-address-family"})
+
+
+_VRF = "vrf VrfRed\n ip protocol bgp route-map ALL\n vni 50001\n ip route 10.9.0.0/16 10.1.0.1\nexit-vrf\n!\nrouter bgp"
+
+
+@pytest.mark.parametrize("edit", [_flat, _flat_without_exits])
+@pytest.mark.parametrize("interior", ["", "ospf"])
+def test_a_file_without_indentation_is_read_as_vtysh_reads_it(interior: str, edit: Edit, tmp_path: Path) -> None:
+    def both(text: str) -> str:
+        return edit(replaced("router bgp", _VRF)(text))
+
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "indented").mkdir()
+    flat = _fabric(tmp_path / "flat", interior, leaf1_frr=both)
+    indented = _fabric(tmp_path / "indented", interior, leaf1_frr=replaced("router bgp", _VRF))
+    assert [(it.check.id, it.first.text) for it in judged(flat)] == [
+        (it.check.id, it.first.text) for it in judged(indented)
+    ]
+    one, other = _leaf(flat), _leaf(indented)
+    assert one.sessions == other.sessions
+    assert one.sessions
+    assert one.identity == other.identity
+    assert [it.what for it in one.unread] == [it.what for it in other.unread]
+
+
+def test_words_that_begin_like_another_block_close_none() -> None:
+    text = "router ospf\nlog-adjacency-changes detail\nospf router-id 10.0.0.1\nrouter-id 10.0.0.1\nlog syslog\n"
+    assert nested(text).split("\n")[1:] == [
+        " log-adjacency-changes detail",
+        " ospf router-id 10.0.0.1",
+        " router-id 10.0.0.1",
+        "log syslog",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("interior", ["", "ospf"])
+def test_the_blocks_of_an_indented_file_are_those_of_its_words(interior: str) -> None:
+    text = frr.good(interior)["leaf1.frr.conf"]
+    assert nested(text) == text
+    commands = [
+        row for row in nested(_flat(text)).split("\n") if row.strip() not in {"exit", "exit-address-family", "!"}
+    ]
+    assert commands == [row for row in text.split("\n") if row.strip() not in {"exit", "exit-address-family", "!"}]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fabric.configs.frr.bgp import read_instances
+from fabric.configs.frr.nesting import nested
 from fabric.configs.identity import Stated, Vni
 from fabric.configs.model import Device, Place, Unread, Where
 from fabric.configs.running_config.interior import read_interior
@@ -49,7 +50,7 @@ class FrrReader(TextReader):
 
     def __init__(self, source: FrrFile, device: Device) -> None:
         self.key = source.key  # `note` needs it from the first line on
-        super().__init__(source.text, source.file, device.name, device.language)
+        super().__init__(nested(source.text), source.file, device.name, device.language)
         self.switch = device
         self.device.name = device.name
         self.device.identity, self.device.addresses = device.identity, device.addresses
