@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from fabric.configs.frr.files import FOLDER, switches_of
+from fabric.configs.frr.files import FOLDER, is_empty, protocols_of, switches_of
 from fabric.configs.frr.merge import FrrFile, add_frr
 from fabric.configs.hosts.load import HostFiles, load_hosts
 from fabric.configs.hosts.settle import settle_roce_dscps
@@ -69,6 +69,9 @@ def load_network(
     devices = []
     frr: list[tuple[FrrFile, tuple[str, ...]]] = []
     for path in files:
+        if is_empty(path):
+            others.append(Unread(Place(str(path), 1), "an empty file of FRR: its daemon runs nothing of it"))
+            continue
         try:
             text = contents.get(str(path)) or read_file(path, mark=True)
             if is_frr(text, str(path)):
@@ -129,6 +132,7 @@ def _beside(named: Mapping[str, Device], files: Sequence[tuple[FrrFile, tuple[st
     """Read FRR's files into the switches that they are of; those of no switch are listed. Raises InputErrors."""
     routers: list[Unread] = []
     problems: list[Problem] = []
+    running: dict[tuple[str, str], str] = {}
     for source, names in files:
         device = next((named[it] for it in names if it in named), None)
         place = Place(source.file, 1)
@@ -140,6 +144,8 @@ def _beside(named: Mapping[str, Device], files: Sequence[tuple[FrrFile, tuple[st
         elif source.key in device.beside:
             text = f"is a second {source.key} of {device.name}, beside {device.beside[source.key][0]}"
             problems.append(Problem(source.file, text, "give one of them"))
+        elif other := _doubled(running, device, source):
+            problems.append(Problem(source.file, other, "give the file that the daemon reads"))
         else:
             try:
                 add_frr(device, source)
@@ -148,6 +154,14 @@ def _beside(named: Mapping[str, Device], files: Sequence[tuple[FrrFile, tuple[st
     if problems:
         raise InputErrors("configuration", problems)
     return routers
+
+
+def _doubled(running: dict[tuple[str, str], str], device: Device, source: FrrFile) -> str:
+    """What a file has of a protocol that another file of the switch has as well; '' where it has nothing such."""
+    own = sorted(protocols_of(source.text))
+    found = next((it for it in own if (device.name, it) in running), "")
+    running.update({(device.name, it): source.file for it in own if not found})
+    return found and f"has 'router {found}' of {device.name}, and so has {running[device.name, found]}"
 
 
 def _links(path: Path, known: dict[str, Device]) -> tuple[tuple[Cable, ...], tuple[Unread, ...]]:

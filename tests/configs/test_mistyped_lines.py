@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabric.configs.load import parse_device
+from fabric.configs.running_config import mistyped
 from fabric.configs.running_config.mistyped import intended
 from tests.mistakes import nvue
 from tests.mistakes.mistake import good, put
@@ -136,3 +137,16 @@ def test_a_value_of_nvue_that_no_switch_takes_is_a_defect(path: tuple[str, ...],
     tree = put(*path, value=value)(good("nvue")["leaf1.yaml"])
     found = parse_device(nvue.text(tree), "leaf1.yaml").defects
     assert any(said in it.text for it in found), found
+
+
+def test_an_unknown_line_is_compared_with_words_of_its_first_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def one_slip(given: str, word: str) -> bool:
+        compared.append(word)
+        return False
+
+    monkeypatch.setattr(mistyped, "_one_slip", one_slip)
+    patterns = [f"{letter}{'x' * length} (\\d+)" for letter in "abcdefgh" for length in range(4, 14)]
+    assert mistyped.intended("axxxxxx 5", patterns) == ""
+    assert set(compared) == {"axxxxx", "axxxxxx", "axxxxxxx"}

@@ -8,11 +8,14 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.configs.load import load_network
+from fabric.configs.registry import LANGUAGES
+from fabric.configs.running_config.beginnings import begins
 from fabric.errors import InputErrors
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.fix.search import find
 from fabric.validate.judge import Request, judge
 from fabric.validate.runner import validate
+from tests.mistakes import frr
 from tests.mistakes.mistake import good, write
 
 LEAF = "leaf1.cfg"
@@ -73,6 +76,110 @@ def test_eos_output_without_its_end_is_a_cut(tmp_path: Path) -> None:
     part = HEADER.replace("running-config", "running-config | section interface|router|qos")
     assert cuts(folder_of("eos", tmp_path / "c", part + body)) == []
     assert cuts(folder_of("eos", tmp_path / "d", body)) == []  # written by hand: no command has made it
+
+
+@pytest.mark.parametrize("last", ["end\nleaf1#", "end\n\nleaf1#exit\n", "end\nleaf1(s1)#"])
+def test_eos_output_recorded_with_its_prompt_is_whole(last: str, tmp_path: Path) -> None:
+    body = good("eos")[LEAF].rstrip().removesuffix("end").rstrip() + "\n"
+    assert cuts(folder_of("eos", tmp_path / "a", HEADER + body + last)) == []
+    (found,) = cuts(folder_of("eos", tmp_path / "b", f"{HEADER}banner login\nend\nEOF\n{body}"))
+    assert "'end'" in found.text
+
+
+@pytest.mark.parametrize(
+    ("language", "last"),
+    [
+        ("nxos", "boot nxos bootflash:/nxos64-cs.10.3.4a.M.bin"),
+        ("nxos", "no logging console"),
+        ("nxos", "line console\nline vty"),
+        ("nxos", "line vty\n  exec-timeout 30"),
+        ("nxos", "router bgp 65001\n  router-id 10.0.0.1"),
+        ("nxos", "interface Vlan99\n  vrf member RED"),
+        ("eos", "queue-monitor streaming\n   no shutdown"),
+        ("eos", "queue-monitor streaming"),
+        ("eos", "router bgp 65001\n   neighbor 10.9.9.9 remote-as 65009"),
+        ("eos", "vrf instance RED"),
+    ],
+)
+def test_a_good_file_without_its_last_newline_is_whole(language: str, last: str, tmp_path: Path) -> None:
+    text = good(language)[LEAF].rstrip().removesuffix("end").rstrip()
+    assert cuts(folder_of(language, tmp_path / "new", f"{text}\n{last}")) == []
+
+
+@pytest.mark.parametrize("language", ["eos", "nxos"])
+def test_no_whole_line_is_taken_for_the_beginning_of_another(language: str) -> None:
+    """The file, ended after each of its lines without a newline: no line of a good file is half of another one."""
+    rows = good(language)[LEAF].rstrip().split("\n")
+    for number in range(1, len(rows) + 1):
+        found = LANGUAGES[language]("\n".join(rows[:number]), LEAF).defects
+        assert all("without lines" in it.text for it in found if it.check == "R13"), rows[number - 1]
+
+
+def test_a_port_of_nvue_needs_no_line(tmp_path: Path) -> None:
+    files = good("nvue")
+    tree = files["leaf1.yaml"]
+    neighbors = tree["vrf"]["default"]["router"]["bgp"]["neighbor"]
+    neighbors.clear()
+    neighbors["swp3"] = {"type": "unnumbered", "remote-as": "external"}
+    del tree["interface"]
+    write("nvue", files, tmp_path)
+    assert cuts(tmp_path) == []
+    for part in ("router", "vrf"):
+        tree.pop(part)
+    write("nvue", files, tmp_path)
+    assert [it.device for it in cuts(tmp_path)] == ["leaf1"]
+
+
+def _cut_frr(folder: Path) -> Path:
+    """leaf1's file of FRR stops inside a word, and PFC of an uplink is wrong."""
+    files = frr.good()
+    text = files["leaf1.frr.conf"]
+    files["leaf1.frr.conf"] = text[: text.index(" neighbor 10.1.0.3 remote-as")] + " neig"
+    rows = files["leaf1.json"]["PORT_QOS_MAP"]
+    rows[next(it for it in rows if it.startswith("Ethernet24"))]["pfc_enable"] = "4"
+    write("sonic", files, folder)
+    return folder
+
+
+def test_a_cut_file_of_frr_is_a_cause_of_its_own(tmp_path: Path) -> None:
+    (found,) = cuts(_cut_frr(tmp_path))
+    assert (found.object, found.root) == ("leaf1.frr.conf", ("leaf1", ("leaf1.frr.conf",)))
+    assert found.text.startswith("leaf1.frr.conf: its last line, 'neig'")
+
+
+def test_qos_of_a_switch_is_repaired_where_its_file_of_frr_is_cut(tmp_path: Path) -> None:
+    request = Request([_cut_frr(tmp_path)])
+    plan = find(request, judge(request))
+    assert [(it.device, it.rows[0].path[0]) for step in plan.steps for it in step.changes] == [
+        ("leaf1", "PORT_QOS_MAP")
+    ]
+    routing = [it for it in plan.left if it.cause.check.id[0] in "PV"]
+    assert routing
+    assert all("the file of leaf1 is cut (R13)" in it.reason for it in routing)
+
+
+def test_the_last_line_is_that_of_the_last_block(tmp_path: Path) -> None:
+    """It is below a line that no reader knows, whose head is not the end of the file."""
+    text = good("nxos")[LEAF].rstrip() + "\nprior\n  exec-timeout 30"
+    assert cuts(folder_of("nxos", tmp_path / "new", text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "found"),
+    [
+        ("interface Et", r"interface (Ethernet\S+)", True),
+        ("interface", r"interface (?P<name>Ethernet\S+|Vlan(\d+))", True),
+        ("mtu ", r"mtu (\d{2,5})", True),
+        ("mtu 9x", r"mtu (\d{2,5})", False),
+        ("exec-timeout 30", r"(?:no )?extended .*", False),
+        ("anything", r"(\S+) remote-as (\d+)", False),
+        ("no ip addr", r"(no )?(?:ip )?address [\d./]+", True),
+        ("a b b", r"a(?: b)* c", True),
+        ("boot", r"boo(?!t)", False),
+    ],
+)
+def test_beginnings(text: str, pattern: str, found: bool) -> None:
+    assert begins(text, pattern) is found
 
 
 def test_ports_that_the_links_name_and_no_line_has_are_a_cut(tmp_path: Path) -> None:

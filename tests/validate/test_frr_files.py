@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fabric.configs.frr.nesting import nested
 from fabric.configs.load import load_network
 from fabric.configs.model import Device
 from fabric.errors import InputErrors
@@ -232,3 +233,146 @@ def test_a_vrf_of_the_file_has_the_vni_of_the_tables(tmp_path: Path) -> None:
     assert [it.text for it in other.defects if it.check == "R9"] == [
         "VRF VrfRed has VNI 50002 here, and 50001 in CONFIG_DB"
     ]
+
+
+@pytest.mark.parametrize("content", ["", "\n \n"])
+def test_an_empty_file_of_a_daemon_is_nothing(content: str, tmp_path: Path) -> None:
+    _split(tmp_path)
+    (tmp_path / "leaf1" / "frr" / "zebra.conf").write_text(content, encoding="utf-8")
+    folders = [it for it in tmp_path.iterdir() if it.is_dir()]
+    network = load_network(folders, links=tmp_path / "topology.json", hosts=tmp_path / "hosts.json")
+    assert [Path(it.place.file).name for it in network.unread if "empty" in it.what] == ["zebra.conf"]
+    assert not [it for it in validate(network).causes if it.severity >= Severity.WARN]
+
+
+@pytest.mark.parametrize(("first", "second"), [("frr", "bgpd"), ("frr", "ospfd")])
+def test_two_files_of_a_switch_with_one_protocol_are_refused(first: str, second: str, tmp_path: Path) -> None:
+    files = frr.good("ospf")
+    for name in (first, second):
+        files[f"leaf1.{name}.conf"] = files["leaf1.frr.conf"]
+    if second == "ospfd":
+        files["leaf1.ospfd.conf"] = "hostname leaf1\nrouter ospf\n ospf router-id 10.0.0.1\n"
+    write("sonic", files, tmp_path)
+    with pytest.raises(InputErrors, match=r"has 'router \w+' of leaf1, and so has \S+leaf1[.]\w+[.]conf"):
+        load_network([tmp_path])
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv4 unicast"])
+def test_the_unicast_family_may_be_written_without_its_word(family: str, tmp_path: Path) -> None:
+    folder = _fabric(tmp_path, leaf1_frr=replaced("address-family ipv4 unicast", f"address-family {family}"))
+    assert not judged(folder)
+    device = _leaf(folder)
+    assert all("ipv4" in (it.families or ()) for it in device.sessions)
+    assert "10.0.0.1/32" in (device.identity.networks or ())
+
+
+def test_bgp_of_a_cumulus_switch_in_a_file_of_frr_is_not_missing(tmp_path: Path) -> None:
+    files = good("nvue")
+    tree = files["leaf1.yaml"]
+    tree["router"].pop("bgp")
+    tree["vrf"]["default"]["router"].pop("bgp")
+    write("nvue", files, tmp_path)
+    found = validate(load_network([tmp_path])).findings
+    assert [it.device for it in found if it.check.id == "P12"] == ["leaf1"]
+    (tmp_path / "leaf1.frr.conf").write_text(frr.good()["leaf1.frr.conf"], encoding="utf-8")
+    found = validate(load_network([tmp_path])).findings
+    assert not [it for it in found if it.check.id == "P12"]
+    assert [it.device for it in found if it.check.id == "R12" and "not read beside" in it.text] == ["leaf1"]
+
+
+_OF_VTYSH = """Building configuration...
+
+Current configuration:
+!
+no fpm use-next-hop-groups
+no service integrated-vtysh-config
+access-list 10 seq 5 permit 10.0.0.0/8
+ipv6 prefix-list SIX seq 5 permit ::/0 le 128
+bgp community-list standard COMMUNITY permit 65000:1
+bgp large-community-list standard LARGE seq 5 permit 65000:1:1
+bgp extcommunity-list standard EXTENDED seq 5 permit rt 1:1
+bgp as-path access-list PATH seq 5 permit ^65000$
+ip protocol bgp route-map ALL
+ip router-id 10.0.0.1
+route-map ALL permit 10
+ match community COMMUNITY
+ match large-community LARGE
+ match extcommunity EXTENDED
+ match as-path PATH
+ match ip address 10
+ on-match next
+exit
+route-map ALL permit 20
+ call OTHER
+exit
+route-map OTHER permit 10
+exit
+"""
+
+
+def test_lines_that_vtysh_writes_are_known(tmp_path: Path) -> None:
+    device = _leaf(_fabric(tmp_path, leaf1_frr=lambda text: _OF_VTYSH + text))
+    assert not [it.what for it in device.unread if Path(it.place.file).suffix == ".conf"]
+    first, second = device.identity.policies.route_maps["ALL"]
+    assert first.goes_on
+    assert second.unread == "call OTHER"
+    assert device.identity.policies.community_lists["COMMUNITY"] == [(True, ("65000:1",))]
+    assert not [it for it in validate(load_network([tmp_path])).causes if it.severity >= Severity.WARN]
+
+
+def test_a_list_that_no_line_of_the_file_has_is_missing(tmp_path: Path) -> None:
+    text = _OF_VTYSH.replace("bgp large-community-list standard LARGE", "bgp large-community-list standard LARG")
+    found = validate(load_network([_fabric(tmp_path, leaf1_frr=lambda its: text + its)])).findings
+    assert [it.device for it in found if it.check.id == "R1" and "LARGE" in it.text] == ["leaf1"]
+
+
+def _flat(text: str) -> str:
+    return "\n".join(row.strip() for row in text.split("\n"))
+
+
+def _flat_without_exits(text: str) -> str:
+    return "\n".join(row for row in _flat(text).split("\n") if row not in {"exit", "exit-address-family"})
+
+
+_VRF = "vrf VrfRed\n ip protocol bgp route-map ALL\n vni 50001\n ip route 10.9.0.0/16 10.1.0.1\nexit-vrf\n!\nrouter bgp"
+
+
+@pytest.mark.parametrize("edit", [_flat, _flat_without_exits])
+@pytest.mark.parametrize("interior", ["", "ospf"])
+def test_a_file_without_indentation_is_read_as_vtysh_reads_it(interior: str, edit: Edit, tmp_path: Path) -> None:
+    def both(text: str) -> str:
+        return edit(replaced("router bgp", _VRF)(text))
+
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "indented").mkdir()
+    flat = _fabric(tmp_path / "flat", interior, leaf1_frr=both)
+    indented = _fabric(tmp_path / "indented", interior, leaf1_frr=replaced("router bgp", _VRF))
+    assert [(it.check.id, it.first.text) for it in judged(flat)] == [
+        (it.check.id, it.first.text) for it in judged(indented)
+    ]
+    one, other = _leaf(flat), _leaf(indented)
+    assert one.sessions == other.sessions
+    assert one.sessions
+    assert one.identity == other.identity
+    assert [it.what for it in one.unread] == [it.what for it in other.unread]
+
+
+def test_words_that_begin_like_another_block_close_none() -> None:
+    text = "router ospf\nlog-adjacency-changes detail\nospf router-id 10.0.0.1\nrouter-id 10.0.0.1\nlog syslog\n"
+    assert nested(text).split("\n")[1:] == [
+        " log-adjacency-changes detail",
+        " ospf router-id 10.0.0.1",
+        " router-id 10.0.0.1",
+        "log syslog",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("interior", ["", "ospf"])
+def test_the_blocks_of_an_indented_file_are_those_of_its_words(interior: str) -> None:
+    text = frr.good(interior)["leaf1.frr.conf"]
+    assert nested(text) == text
+    commands = [
+        row for row in nested(_flat(text)).split("\n") if row.strip() not in {"exit", "exit-address-family", "!"}
+    ]
+    assert commands == [row for row in text.split("\n") if row.strip() not in {"exit", "exit-address-family", "!"}]

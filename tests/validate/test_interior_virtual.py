@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.configs.load import load_network
+from fabric.configs.load import load_network, parse_device
 from fabric.validate.adjacencies import interior_of
 from fabric.validate.checks.base import Severity
 from fabric.validate.facts import Facts
@@ -140,6 +140,39 @@ def test_two_sub_interfaces_of_a_port_have_two_tags(language: str, tmp_path: Pat
 
     found = validate(load_network([fabric(language, tmp_path, "sub-interface", twice)])).causes[0]
     assert (found.check.id, "and so has" in found.first.text) == ("R9", True)
+
+
+def _tag_defects(language: str, *blocks: str) -> list[str]:
+    """What the reader says of sub-interfaces of a port whose lines these are."""
+    port = PORTS[language][0]
+    text = good(language)["leaf1.cfg"].removesuffix("end\n")
+    for number, block in enumerate(blocks):
+        rows = "".join(f"  {row}\n" for row in block.split("\n"))
+        text += f"interface {port}.{20 + number}\n{rows}  ip address 10.8.{number}.1/31\n"
+    return [it.text for it in parse_device(text, "leaf1.cfg").defects if it.check == "R9"]
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "second", "said"),
+    [
+        ("eos", "encapsulation dot1q vlan 300 inner 30", "encapsulation dot1q vlan 300 inner 31", ""),
+        ("eos", "encapsulation dot1q vlan 300 inner 30", "encapsulation dot1q vlan 300", ""),
+        ("eos", "encapsulation dot1q vlan 300 inner 30", "encapsulation dot1q vlan 300 inner 30", "so has"),
+        ("eos", "encapsulation vlan\n  client dot1q 200", "encapsulation vlan\n  client dot1q 201", ""),
+        ("eos", "encapsulation vlan\n  client dot1q 200", "encapsulation dot1q vlan 200", "so has"),
+        ("eos", "encapsulation vlan\n  client unmatched", "encapsulation dot1q vlan 200", ""),
+        ("eos", "encapsulation dot1q vlan 300", "encapsulation dot1q vlan 300\nshutdown", ""),
+        ("eos", "encapsulation dot1q vlan 300", "shutdown", ""),
+        ("eos", "encapsulation dot1q vlan 300", "description x", "takes no frame"),
+        ("nxos", "encapsulation dot1q 300 second-dot1q 10", "encapsulation dot1q 300 second-dot1q 11", ""),
+        ("nxos", "encapsulation dot1q 300 second-dot1q 10", "encapsulation dot1q 300 second-dot1q 10", "so has"),
+        ("nxos", "encapsulation dot1q 300", "shutdown", ""),
+    ],
+)
+def test_a_sub_interface_may_have_two_tags(language: str, first: str, second: str, said: str) -> None:
+    found = _tag_defects(language, first, second)
+    assert len(found) == bool(said)
+    assert not said or said in found[0]
 
 
 @pytest.mark.parametrize("tag", [10, 11, 4095])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from fabrics import Judge, small_fabric
 from finding_cases import put
 
@@ -22,6 +24,37 @@ def test_a_host_port_without_any_pfc_beside_ports_that_have_it_is_an_error(judge
     for row in fabric["leaf1"]["PORT_QOS_MAP"].values():
         row.pop("pfc_enable", None)
     assert {it.severity for it in judge(fabric, only={"M7"})} <= {W}  # M14 speaks of the whole switch
+
+
+@pytest.mark.parametrize(
+    ("hosts", "name", "severity"),
+    [
+        (None, "host2", E),  # nothing tells it from host1, which has PFC
+        (None, "mgmt2", W),
+        (None, "storage-2", W),
+        ({"host2": {"mtu": 9000}}, "host2", E),
+        ({"host2": {"mtu": 9000, "pfc_enable": ""}}, "host2", W),
+        ({"storage-2": {"mtu": 9000, "pfc_enable": "3"}}, "storage-2", E),
+        ({"storage-2": {"mtu": 9000, "cc": "dcqcn"}}, "storage-2", E),
+        ({"storage-2": {"mtu": 9000}}, "storage-2", W),
+    ],
+)
+def test_a_host_without_pfc_is_an_error_where_it_sends_roce(
+    hosts: dict[str, object] | None, name: str, severity: Severity, tmp_path: Path
+) -> None:
+    for switch, tables in small_fabric().items():
+        if switch == "leaf1":
+            tables["PORT_QOS_MAP"]["Ethernet8"].pop("pfc_enable")
+            tables["DEVICE_NEIGHBOR"]["Ethernet8"]["name"] = name
+            tables["DEVICE_NEIGHBOR_METADATA"] = {name: {"type": "Server"}}
+        (tmp_path / f"{switch}.json").write_text(json.dumps(tables), encoding="utf-8")
+    path = None
+    if hosts is not None:
+        path = tmp_path / "h.yml"
+        path.write_text(json.dumps(hosts), encoding="utf-8")
+    files = [tmp_path / f"{it}.json" for it in small_fabric()]
+    found = validate(load_network(files, hosts=path), only={"M7"}).findings
+    assert [(it.object, it.severity) for it in found] == [("Ethernet8|3", severity)]
 
 
 def test_an_egress_limit_below_the_pause_of_one_group_is_an_error(judge: Judge) -> None:

@@ -21,7 +21,8 @@ from fabric.configs.text.spelling import is_address
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_FAMILIES: Final = {"ipv4 unicast": "ipv4", "l2vpn evpn": "evpn", "ipv6 unicast": "ipv6"}
+_FAMILY: Final = r"address-family (?:(ipv4|ipv6)(?: unicast)?|l2vpn evpn)"
+"""vtysh writes 'ipv4 unicast', and takes 'ipv4' for it: SONiC's templates write that."""
 _MOST_HOPS: Final = 255
 _MOST_ROUTES: Final = 2**32 - 1
 _INSTANCE: Final = r"router bgp (\d+)(?: (?:vrf (\S+)|view \S+))?(?: as-notation \S+)?"
@@ -90,8 +91,8 @@ def read_instances(reader: TextReader, traditional: Line | None) -> None:
         for line, word in block.find(r"(no )?neighbor (\S+) (.+)"):
             _neighbor(reader, line, instance, word[2], word[3], off=bool(word[1]))
         reader.device.identity.listens |= block.has(r"bgp listen range .*")
-        for line, word in block.find(r"address-family (ipv4 unicast|l2vpn evpn|ipv6 unicast)"):
-            _family(reader, line, instance, _FAMILIES[word[1]])
+        for line, word in block.find(_FAMILY):
+            _family(reader, line, instance, word[1] or "evpn")
         reader.device.sessions += _sessions(reader, instance)
         if block.has(r"bgp shutdown(?: .*)?"):
             where = reader.note(block, "router bgp", "bgp shutdown")

@@ -19,11 +19,25 @@ OWN_MODES: Final = frozenset(("split", "split-unified"))
 _DAEMONS: Final = "frr|bgpd|zebra|ospfd|isisd|staticd|bfdd|vtysh"
 _NAME: Final = re.compile(rf"(?:(?P<switch>[\w.-]+?)[.-])?(?:{_DAEMONS})\.conf", re.ASCII)
 _HOSTNAME: Final = re.compile(r"^hostname (\S+)", re.MULTILINE)
+_PROTOCOL: Final = re.compile(r"^router (\w+)", re.MULTILINE)
+_MOST_BLANK_BYTES: Final = 4096
 
 
 def is_named_frr(file: str) -> bool:
     """Whether a file has a name that FRR's files have: 'frr.conf', 'leaf1.bgpd.conf', 'leaf1-frr.conf'."""
     return _NAME.fullmatch(Path(file).name) is not None
+
+
+def is_empty(path: Path) -> bool:
+    """Whether a file of FRR has nothing in it: packages leave such files for daemons that are not used."""
+    if not (is_named_frr(str(path)) and path.is_file()):
+        return False
+    return path.stat().st_size <= _MOST_BLANK_BYTES and not path.read_bytes().strip()
+
+
+def protocols_of(text: str) -> frozenset[str]:
+    """Routing protocols that a file has an instance of: 'bgp', 'ospf'."""
+    return frozenset(_PROTOCOL.findall(text))
 
 
 def switches_of(text: str, path: Path) -> tuple[str, ...]:

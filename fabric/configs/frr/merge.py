@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fabric.configs.frr.bgp import read_instances
+from fabric.configs.frr.nesting import nested
 from fabric.configs.identity import Stated, Vni
 from fabric.configs.model import Device, Place, Unread, Where
 from fabric.configs.running_config.interior import read_interior
@@ -23,9 +24,11 @@ _MAX_VNI: Final = 16_777_215
 _ENDS: Final = frozenset(("exit", "exit-vrf", "exit-vni", "exit-address-family"))
 """Lines that end a block, which its indentation shows."""
 _KNOWN: Final = (
-    r"frr (?:version|defaults) .*|service integrated-vtysh-config|(?:no )?log .*|password .*|"
-    r"enable password .*|agentx|line vty|(?:no )?zebra .*|(?:no )?ip(?:v6)? forwarding|fpm .*|debug .*|"
-    r"ip(?:v6)? nht resolve-via-default|bfd|allow-external-route-update|domainname .*|hostname .*"
+    r"frr (?:version|defaults) .*|(?:no )?service integrated-vtysh-config|(?:no )?log .*|password .*|"
+    r"enable password .*|agentx|line vty|(?:no )?zebra .*|(?:no )?ip(?:v6)? forwarding|(?:no )?fpm .*|debug .*|"
+    r"ip(?:v6)? nht resolve-via-default|bfd|allow-external-route-update|domainname .*|hostname .*|"
+    r"Building configuration\.\.\.|Current configuration:|bgp (?:(?:large-|ext)?community-list|as-path) .*|"
+    r"access-list .*|ipv6 (?:prefix-list|access-list) .*|ip(?:v6)? protocol .*|ip router-id .*"
 )
 
 
@@ -47,7 +50,7 @@ class FrrReader(TextReader):
 
     def __init__(self, source: FrrFile, device: Device) -> None:
         self.key = source.key  # `note` needs it from the first line on
-        super().__init__(source.text, source.file, device.name, device.language)
+        super().__init__(nested(source.text), source.file, device.name, device.language)
         self.switch = device
         self.device.name = device.name
         self.device.identity, self.device.addresses = device.identity, device.addresses

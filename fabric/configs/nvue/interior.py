@@ -62,7 +62,7 @@ def _circuit(reader: Reader, interior: Interior, name: str) -> None:
     digest = Stated("message-digest", reader.where(*path, "authentication")) if is_on(kind.get("enable")) else NOTHING
     dead = timers.get("dead-interval")
     cost = stated("cost")
-    if cost and reader.number((*path, "cost"), cost.value, 1, _MOST_COST) is None:
+    if cost and reader.number_or_word((*path, "cost"), cost.value, 1, _MOST_COST) is None:
         cost = NOTHING
     circuit = Circuit(
         name,

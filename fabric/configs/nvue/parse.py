@@ -56,6 +56,7 @@ _PORT_QOS: Final = (
     "egress-shaper",
 )
 _PORT: Final = ("type", "link", "qos", "description", "ip", "bridge", "evpn", "lldp", "router", "counters")
+_SUB_INTERFACE: Final = (*_PORT, "base-interface", "vlan")
 _DEFAULT_MTU: Final = 9216
 """Of a port that states none (Cumulus Linux, Switch Port Attributes: MTU)."""
 _FEC: Final = ("rs", "baser", "off", "auto", "llrs", "driver-auto")
@@ -297,7 +298,7 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
             if name.startswith("swp") and "." not in name:
                 keys.setdefault(name, []).append(key)
         if key.startswith("swp"):
-            reader.only(("interface", key), _PORT)
+            reader.only(("interface", key), _SUB_INTERFACE if "." in key else _PORT)
             reader.only(("interface", key, "qos"), _PORT_QOS)
             reader.only(("interface", key, "link"), _LINK)
     bridged = [(key, reader.at("interface", key, "bridge", "domain")) for key in written]

@@ -141,6 +141,16 @@ class Reader:
             return None
         return int(text)
 
+    def number_or_word(self, path: tuple[str, ...], value: Any, low: int, high: int) -> int | None:  # noqa: ANN401
+        """A number in its range; None for a word that leaves it to the switch ('auto'), which is not judged."""
+        if not is_word(value):
+            return self.number(path, value, low, high)
+        place = self.device.place(self.where(*path))
+        row = Unread(place, f"{'.'.join(path)} {value}", ((path, str(value)),), "")
+        if row not in self.device.unjudged:
+            self.device.unjudged.append(row)
+        return None
+
     def size(self, path: tuple[str, ...], value: Any, high: int) -> int | None:  # noqa: ANN401
         """A size in bytes, also as `nv show` writes it ('1.43 MB'), or None and a defect."""
         match = _SIZE.fullmatch(str(value))
@@ -202,6 +212,11 @@ def leaves_of(tree: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:  # noqa:
             yield from leaves_of(value, (*path, str(key)))
     elif path:
         yield path, "" if isinstance(tree, dict) else str(tree)
+
+
+def is_word(value: Any) -> bool:  # noqa: ANN401
+    """Whether a value is a word of letters, and no number that is mistyped."""
+    return isinstance(value, str) and value.isascii() and value.isalpha()
 
 
 def words_of(value: Any) -> list[str]:  # noqa: ANN401

@@ -14,7 +14,7 @@ from fabric.configs.identity import NOTHING, Aggregate, Gateway, Stated, Vni, ca
 from fabric.configs.model import Session, StaticRoute
 from fabric.configs.nvue.interior import read_interior
 from fabric.configs.nvue.policy import read_policies, uses_of
-from fabric.configs.nvue.reader import Reader, words_of
+from fabric.configs.nvue.reader import Reader, is_word, words_of
 from fabric.configs.nvue.words import is_on
 from fabric.configs.policy import prefix_entry
 from fabric.configs.running_config.reader import numbers
@@ -412,7 +412,7 @@ def _max_prefixes(reader: Reader, rows: Sequence[tuple[str, ...]]) -> Stated:
         path = (*row, "address-family", "ipv4-unicast", "prefix-limits", "inbound")
         its = reader.at(*path)
         if "maximum" in its:
-            number = reader.number((*path, "maximum"), its["maximum"], 1, 4_294_967_295)
+            number = reader.number_or_word((*path, "maximum"), its["maximum"], 1, 4_294_967_295)
             warns = str(its.get("warning-only", "off")) in {"on", "True"}
             return NOTHING if number is None or warns else Stated(str(number), reader.where(*path, "maximum"))
     return NOTHING
@@ -429,10 +429,12 @@ def _remote_as(reader: Reader, rows: list[dict[str, Any]], at: tuple[str, ...]) 
 
 
 def _in_range(reader: Reader, rows: Sequence[tuple[str, ...]], field: tuple[str, ...], low: int, high: int) -> Stated:
-    """A number of a neighbour or of its group; empty where it is out of range, NOTHING where there is none."""
+    """A number of a neighbour or of its group; empty where it is out of range, NOTHING where a word or none is."""
     for row in rows:
         its = reader.at(*row, *field[:-1])
         if field[-1] in its:
-            number = reader.number((*row, *field), its[field[-1]], low, high)
+            number = reader.number_or_word((*row, *field), its[field[-1]], low, high)
+            if number is None and is_word(its[field[-1]]):
+                return NOTHING
             return Stated("" if number is None else str(number), reader.where(*row, *field))
     return NOTHING

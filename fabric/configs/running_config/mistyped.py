@@ -23,21 +23,32 @@ _SPOKEN: Final = re.compile(r"[A-Za-z][a-z]{2,}")
 
 def intended(text: str, patterns: Iterable[str]) -> str:
     """The line that was meant; '' where no pattern takes any line that is one slip away."""
-    known = list(patterns)
+    known = tuple(patterns)
     digits = _NUMBER.sub(lambda match: match[0].translate(_DIGITS), text)
     if digits != text and any(re.fullmatch(pattern, digits, re.ASCII) for pattern in known):
         return digits
-    for pattern in known:
-        for word in _words(pattern):
-            for line in _repaired(text, word):
-                if re.fullmatch(pattern, line, re.ASCII):
-                    return line
+    index = _words(known)
+    near = {
+        it
+        for match in _SPOKEN.finditer(text)
+        for length in range(len(match[0]) - 1, len(match[0]) + 2)
+        for it in index.get((match[0][0].lower(), length), ())
+    }
+    for number, word in sorted(near):
+        for line in _repaired(text, word):
+            if re.fullmatch(known[number], line, re.ASCII):
+                return line
     return ""
 
 
-@lru_cache(maxsize=4096)
-def _words(pattern: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(pattern))
+@lru_cache(maxsize=256)
+def _words(patterns: tuple[str, ...]) -> dict[tuple[str, int], list[tuple[int, str]]]:
+    """First letter and length to the words that have them, each with the number of its pattern."""
+    found: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    for number, pattern in enumerate(patterns):
+        for word in sorted(set(_WORD.findall(pattern))):
+            found.setdefault((word[0].lower(), len(word)), []).append((number, word))
+    return found
 
 
 def _repaired(text: str, word: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ _OTHERS: Final = {
 }
 """Conditions on lists that are not read, whose names must be there all the same."""
 _LISTS: Final = re.compile(
-    r"ip (extcommunity-list|large-community-list|access-list) (?:(?:standard|expanded|regexp) )?(\S+).*"
+    r"(?:(?:ip|bgp) )?(extcommunity-list|large-community-list|access-list) (?:(?:standard|expanded|regexp) )?(\S+).*"
 )
 
 
@@ -42,15 +42,15 @@ def read_policies(reader: TextReader) -> Policies:
         for line, entry in block.find(_ENTRY):
             _prefix(reader, line, found, match[1], entry.groups())
     for line, match in reader.root.find(
-        r"ip community-list (?:standard )?(\S+) (?:seq \d+ )?(permit|deny) ((?!.*[*\[^$]).+)"
+        r"(?:ip|bgp) community-list (?:standard )?(\S+) (?:seq \d+ )?(permit|deny) ((?!.*[*\[^$]).+)"
     ):
         found.community_lists.setdefault(match[1], []).append((match[2] == "permit", tuple(match[3].split())))
         reader.note(line, "ip community-list", match[1])
     for line in reader.root.children:  # with regular expressions, which are not read
-        name = re.match(r"ip community-list (?:(?:standard|expanded|regexp) )?(\S+) ", line.text)
+        name = re.match(r"(?:ip|bgp) community-list (?:(?:standard|expanded|regexp) )?(\S+) ", line.text)
         if name is not None and not line.used:
             found.others.add(name[1])
-    pattern = r"ip as-path access-list (\S+) (?:seq \d+ )?(permit|deny) (\"[^\"]*\"|\S+)(?: any)?"
+    pattern = r"(?:ip|bgp) as-path access-list (\S+) (?:seq \d+ )?(permit|deny) (\"[^\"]*\"|\S+)(?: any)?"
     for line, match in reader.root.find(pattern):
         expression = as_path_expression(match[3])
         if expression:
@@ -134,11 +134,11 @@ def _clause(reader: TextReader, block: Line, match: re.Match[str]) -> Clause:
         clause.local_preference = int(word[1])
     for _, word in block.find(r"set ip next-hop (\d+\.\d+\.\d+\.\d+)"):
         clause.next_hop = word[1]
-    clause.goes_on = block.has(r"continue(?: \d+)?")
+    clause.goes_on = block.has(r"continue(?: \d+)?|on-match (?:next|goto \d+)")
     if block.has(r"set ip next-hop unchanged"):
         pass  # what it changes is read with the session
     for line in block.children:
-        if line.text.startswith(("match ", "no match ", "sub-route-map ")) and not line.used:
+        if line.text.startswith(("match ", "no match ", "sub-route-map ", "call ")) and not line.used:
             line.used, line.judged, clause.unread = True, False, line.text
     block.accept(rf"description .*|{_HARMLESS.pattern}|set .*")
     return clause

@@ -137,6 +137,8 @@ class TextReader:
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
         self._looked_at = 0
+        self.tagged: dict[tuple[str, str], str] = {}
+        """Port and VLAN tag to the sub-interface that has them."""
         named = ""
         for line, match in self.root.find(r"hostname (\S+)"):
             if named and match[1] != named:
@@ -256,14 +258,7 @@ class TextReader:
 
     def finish(self) -> Device:
         """The device, with every line that no check uses: not understood, or known and not judged."""
-        last = max((line for line, *_ in _walk(self.root)), key=lambda it: it.number, default=self.root)
-        cut = cut_of(
-            self.text,
-            self.device.capabilities,
-            last.text,
-            understood=last.used or not last.judged,
-            alone=not last.children,
-        )
+        cut, last = cut_of(self.text, self.device.capabilities, self.root)
         if cut:
             self.defect(last, "configuration", cut, "R13")
         for line, path, block in _walk(self.root):

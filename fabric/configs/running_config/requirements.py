@@ -6,6 +6,7 @@ Both systems write them alike. A switch's own running-config has none of these; 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.identity import Stated
@@ -63,18 +64,31 @@ def read_tag(reader: TextReader, block: Line, name: str) -> None:
     if "." not in name:
         return
     found = reader.device.identity.tags_sent
-    for line, match in block.find(r"encapsulation dot1[qQ] (?:vlan )?(\d+)"):
-        if reader.number(line, match[1], 1, _MOST_TAG, "dot1q", ("interface", name)) is None:
+    shut = any(it.text == "shutdown" for it in block.children)
+    port = name.partition(".")[0]
+    for line, outer, inner in _tags(block):
+        numbers = [reader.number(line, it, 1, _MOST_TAG, "dot1q", ("interface", name)) for it in (outer, inner) if it]
+        if None in numbers:
             return
-        port = name.partition(".")[0]
-        other = next((it for it, tag in found.items() if tag.value == match[1] and it.startswith(f"{port}.")), name)
+        tag = f"{outer} inner {inner}" if inner else outer
+        other = name if shut else reader.tagged.setdefault((port, tag), name)
         if other != name:
-            text = f"{name} has VLAN tag {match[1]}, and so has {other}: a port has one sub-interface for each tag"
+            text = f"{name} has VLAN tag {tag}, and so has {other}: a port has one sub-interface for each tag"
             reader.defect(line, f"{name}|encapsulation", text, "R9", ("interface", name))
-        found[name] = Stated(match[1], reader.note(line, "interface", name, "encapsulation"))
-    if name not in found and any(re.match(r"ip(?:v6)? address ", it.text) for it in block.children):
+        found[name] = Stated(tag, reader.note(line, "interface", name, "encapsulation"))
+    has_one = any(it.text.startswith("encapsulation ") for it in block.children)
+    if not (has_one or shut) and any(re.match(r"ip(?:v6)? address ", it.text) for it in block.children):
         text = f"{name} has an address and no 'encapsulation dot1q': it takes no frame"
         reader.defect(block, f"{name}|encapsulation", text, "R9", ("interface", name))
+
+
+def _tags(block: Line) -> Iterator[tuple[Line, str, str]]:
+    """Lines of a sub-interface that state its VLAN tag, and the tag inside that one, '' where there is none."""
+    for line, match in block.find(r"encapsulation dot1[qQ] (?:vlan )?(\d+)(?: (?:inner|second-dot1[qQ]) (\d+))?"):
+        yield line, match[1], match[2] or ""
+    for inside, _ in block.find(r"encapsulation vlan"):
+        for line, match in inside.find(r"client dot1q (?:outer )?(\d+)(?: inner (\d+))?(?P<rest> network .*)?"):
+            yield line, match[1], match[2] or ""
 
 
 def needs_vrf_first(reader: TextReader, block: Line, pattern: str) -> None:

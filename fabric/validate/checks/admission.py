@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -12,6 +13,7 @@ from fabric.validate.remedies import set_map, set_pfc
 
 _MANY: Final = 4
 """Code points in a sentence."""
+_NUMBERS: Final = re.compile(r"\d+")
 
 
 @check(
@@ -60,18 +62,42 @@ def _roots(line: Line, kind: str, keys: Sequence[int]) -> tuple[Root, ...]:
 
 
 def _severity_without_pfc(facts: Facts, line: Line, group: int) -> Severity:
-    """A port to a host whose PFC was left out drops what the switch keeps; between switches, L1 says so."""
+    """A port to a RoCE host whose PFC was left out drops what the switch keeps; between switches, L1 says so.
+
+    Servers without RoCE stay without PFC on purpose, while a template binds the group on every port.
+    """
     others = facts.lossless_of(line.device)
     paused = {facts.value(it.device, it.port, "pfc_to_pg", one) for it in others for one in it.port.lossless}
-    return E if not line.port.lossless and group in paused and facts.faces_host(line) else W
+    left_out = not line.port.lossless and group in paused and facts.faces_host(line)
+    return E if left_out and _sends_roce(facts, line) else W
+
+
+def _sends_roce(facts: Facts, line: Line) -> bool:
+    """Whether the host says so; where it says nothing, whether ports with PFC have hosts of its kind of name and speed.
+
+    A host of which PFC is stated as off sends none.
+    """
+    host = facts.host_at(line)
+    if host is not None and host.pfc_enable is not None:
+        return bool(host.pfc_enable)
+    if host is not None and any(it is not None for it in (host.roce_mtu, host.ecn_np_prio, host.ecn_rp_prio, host.cc)):
+        return True
+    others = [it for it in facts.lossless_of(line.device) if facts.faces_host(it)]
+    return _kind(facts, line) in {_kind(facts, it) for it in others}
+
+
+def _kind(facts: Facts, line: Line) -> tuple[str, int | None]:
+    """What tells hosts apart: the words of the name without its numbers, and the speed."""
+    return _NUMBERS.sub("", facts.peers[line.end][0].lower()), line.port.speed_mbps
 
 
 @check(
     "M7",
     W,
     "lossless group without PFC",
-    condition="groups with headroom belong to a PFC priority (error where a port to a host has no PFC at all, and the "
-    "group is that of a priority which other ports of the switch pause)",
+    condition="groups with headroom belong to a PFC priority (error where a port to a RoCE host has no PFC at all, "
+    "and the group is that of a priority which other ports of the switch pause; a host is one of RoCE where its "
+    "settings say so, else where hosts of the same kind of name and speed have PFC)",
     consequence="memory is reserved and the class looks protected, but no pause is ever sent",
     remedy="enable PFC for it, or remove the group",
     source="sonic-swss buffermgr.cpp",

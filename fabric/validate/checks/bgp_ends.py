@@ -316,9 +316,11 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def _lost_bgp(device: Device) -> bool:
     """Whether a file without any session is that of a switch that had BGP: the file is whole, and has a tunnel.
 
-    BGP of SONiC may be in FRR's file, which is another one.
+    BGP of SONiC may be in FRR's file, which is another one; so may that of NVUE, where such a file was given.
     """
-    return not device.capabilities.tables and bool(device.addresses) and bool(device.identity.vtep)
+    own = device.identity
+    elsewhere = device.capabilities.tables or bool(own.routing_elsewhere)
+    return not elsewhere and bool(device.addresses) and bool(own.vtep)
 
 
 _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))

@@ -18,8 +18,8 @@ from fabric.validate.facts import Facts
     "a file is cut",
     condition="a running-config ends with a whole line, and with the `end` that EOS writes; it has the ports that the "
     "links name; it has BGP where all switches at the other ends of its links have it, or all ports that they name",
-    consequence="what stood behind the cut was not judged; loaded in place of the whole file, it takes the ports, BGP "
-    "and VXLAN of the switch away",
+    consequence="what stood behind the cut was not judged; loaded in place of the whole file, it takes that away: of a "
+    "switch's configuration ports, BGP or VXLAN, of a file of FRR routing alone",
     remedy="collect the file again; where the links are wrong, correct them",
     source="EOS User Manual, show running-config; operational practice",
     leads_to="R10 R11 M14 L7",
@@ -29,15 +29,26 @@ def R13(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
     for device in facts.devices:
         cut = [item for item in device.defects if item.check == "R13"]
         for item in cut[:1]:
+            file = item.where[0] if item.where[0] in device.beside else ""
             yield Found(
                 device.name,
-                item.object,
-                item.text,
+                file or item.object,
+                f"{file}: {item.text}" if file else item.text,
                 (shows(device, item.where, "", "", "last line"),),
-                root=whole_file(device),
+                root=(device.name, (file,)) if file else whole_file(device),
             )
-        if not cut and not device.capabilities.tables:
+        if not cut and _has_every_port(device):
             yield from _by_links(facts, device)
+
+
+def _has_every_port(device: Device) -> bool:
+    """Whether a file that is whole has lines for each port that a link may name.
+
+    NVUE's need not: a neighbour of BGP, or the fabric's defaults, may be all that concerns a port. Its sections are in
+    the order of the alphabet, so that a file with BGP (`router`, `vrf`) is not cut before its ports (`interface`).
+    """
+    system = device.capabilities
+    return system.blocks_of_lines or not (system.tables or device.asn or device.sessions)
 
 
 def _by_links(facts: Facts, device: Device) -> Iterator[Found]:

@@ -31,6 +31,8 @@ from fabric.validate.runner import Verdict
 _TRIALS_OF_A_CAUSE: Final = 16
 _DEPTH: Final = 2
 """Findings that a change makes are repaired by further changes, and what these make once more."""
+_ROUTING: Final = frozenset("DIOPV")
+"""First letters of the checks that use what a file of FRR states."""
 _MOST_TRIALS: Final = 600
 _MOST_DROPPED: Final = 40
 
@@ -101,8 +103,13 @@ class _Search:
         self.plan = plan
         self.before = before
         self.reasons: dict[tuple[str, tuple[Key, ...]], Left] = {}
-        self.cut = {device for check, device, _ in plan.start.bad if check == "R13"}
+        cut = {(device, what) for check, device, what in plan.start.bad if check == "R13"}
+        known = plan.start.network.devices
+        routing = {device for device, what in cut if device in known and what in known[device].beside}
+        self.cut = {device for device, _ in cut} - routing
         """Switches of which a part was not read."""
+        self.routing_cut = routing
+        """Switches of which a part of FRR's file was not read: what is wrong with QoS is not because of it."""
         ends = [(cable.a[0], cable.b[0]) for cable in plan.start.network.links]
         self.beside = {far for a, b in ends for near, far in ((a, b), (b, a)) if near in self.cut} - self.cut
         """Switches with a link to one of them."""
@@ -178,6 +185,8 @@ class _Search:
         """Why nothing is changed because of a file of which the end is missing: what seems wrong may stand in it."""
         named = {it.device for it in cause.findings} | {it.root[0] for it in cause.findings}
         its = sorted(self.cut) if named & (self.cut | self.beside) else []
+        if not its and any(it.check.id[0] in _ROUTING for it in cause.findings):
+            its = sorted(self.routing_cut)
         return (
             f"the file of {', '.join(its)} is cut (R13): collect it again, and validate the whole files" if its else ""
         )
