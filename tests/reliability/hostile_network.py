@@ -78,9 +78,20 @@ class _Foreign(BaseHTTPRequestHandler):
             "paused_seconds": 0.1,
             "tree": [node],
         }
-        self._answer(
-            200, {"status": status, "window_seconds": 0.1, "ports": [row], "queues": [row], "incidents": [incident]}
-        )
+        root = {
+            "kind": name,
+            "title": name,
+            "place": name,
+            "since_seconds": 0.1,
+            "until_seconds": 0.2,
+            "open": False,
+            "confidence": 0.5,
+            "evidence": [name],
+            "act": name,
+        }
+        roots = {"pass": 1, "from_seconds": 0.0, "until_seconds": 0.2, "roots": [root]}
+        view = {"status": status, "window_seconds": 0.1, "ports": [row], "queues": [row], "incidents": [incident]}
+        self._answer(200, roots if self.path.endswith("/roots") else view)
 
     def _answer(self, code: int, value: object) -> None:
         data = json.dumps(value).encode()

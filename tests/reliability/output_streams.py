@@ -135,6 +135,13 @@ def commands(home: Path) -> Mapping[str, list[tuple[str | Path, ...]]]:
         "serve": [("serve", absent), ("serve", absent, "--gnmi", "nöwhere")],
         "errors": [("errors",), ("errors", "has-no-unit"), ("errors", "--json"), ("errors", "qwertz")],
         "top": [("top", "127.0.0.1:1", "--once")],
+        "qualify": [
+            ("qualify", "--list"),
+            ("qualify", "sonic-rocev2", SCENARIOS.parent / "docs/howto/qualify-example", "--case", "nöthing"),
+            ("qualify", "seed", absent),
+        ],
+        "telemetry": [("telemetry", "lint", absent), ("telemetry", "lint", scenario)],
+        "docs": [("docs",), ("docs", "glossary"), ("docs", "nöthing")],
         "alerts": [("alerts", "list"), ("alerts", "show", run), ("alerts", "rules"), ("alerts", "show", absent)],
         "campaign": [
             ("campaign", "--write-case", "tune/3", home / "cases"),
