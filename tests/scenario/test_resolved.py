@@ -46,6 +46,11 @@ BASE: dict[str, Any] = {
 VARIANTS: dict[str, dict[str, Any]] = {
     "asic": {},
     "no congestion control": {"transport": {"cc": "none"}},
+    "watchdog in hardware": {
+        "switches": {
+            "watchdog": {"kind": "hardware", "granularity": "100us", "detection": "300us", "restoration": "500us"}
+        }
+    },
     "servers": {
         "topology": {**BASE["topology"], "hosts_per_leaf": 4, "gpus_per_server": 2, "scale_up": {"pcie": "gen5"}}
     },
@@ -401,12 +406,14 @@ def test_a_default_of_a_model_is_accepted_where_it_is_written_out(model: str, pa
 
 
 def defaults_of(spec: BaseModel, path: str = "") -> Iterator[tuple[str, str, Any]]:
-    """(path of a section, field, default as JSON) of every field with a default, of every part of a scenario."""
+    """(path of a section, field, default as JSON) of every field with a default, of every part of a scenario; without
+    fields of another kind, which are not written out.
+    """
     whole = spec.model_dump(mode="json")
     for name, field in type(spec).model_fields.items():
         if not field.is_required():
             default = field.get_default(call_default_factory=True)
-            if field.annotation is not None and default == getattr(spec, name):
+            if field.annotation is not None and name in whole and default == getattr(spec, name):
                 yield path, name, whole[name]
         value = getattr(spec, name)
         for number, part in enumerate(value if isinstance(value, tuple) else (value,)):

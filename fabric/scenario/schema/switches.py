@@ -7,9 +7,9 @@ itself, the chip (asics.py), the model (models.py). Mappings merge field by fiel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer, model_validator
 
 from fabric.scenario.schema.values import (
     MAP_TAG,
@@ -147,6 +147,10 @@ class EgressPools(Strict):
     lossy: AutoSize | None = Field(None, description="egress_lossy_pool; auto: as the shared ingress pool.")
 
 
+_OF_SOFTWARE: Final = ("poll", "actual_poll", "rule")
+"""Fields that a watchdog in hardware has not."""
+
+
 class Watchdog(Strict):
     """PFC watchdog, semantics of SONiC pfcwd; defaults of `pfcwd start_default` on up to 32 ports."""
 
@@ -190,6 +194,12 @@ class Watchdog(Strict):
             raise ValueError("\n".join(problems))
         return self
 
+    @model_serializer(mode="wrap")
+    def _written_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the fields of the other kind, whose defaults are no values here: what is written can be read."""
+        found: dict[str, Any] = dump(self)
+        return {name: value for name, value in found.items() if self.kind == "software" or name not in _OF_SOFTWARE}
+
     def _of_its_kind(self) -> Iterator[str]:
         """Fields of the other kind, and times that a timer in steps cannot have."""
         if self.kind == "software":
@@ -198,7 +208,7 @@ class Watchdog(Strict):
             if self.actual_poll is not None and self.actual_poll < self.poll:
                 yield "actual_poll is shorter than poll; a poll is never early"
             return
-        for field in ("poll", "actual_poll", "rule"):
+        for field in _OF_SOFTWARE:
             if field in self.model_fields_set:
                 yield f"{field} is of kind: software; a hardware watchdog has granularity"
         if self.granularity is None:
