@@ -16,7 +16,7 @@ from fabric.cli.options.estimating import add_yes, admission
 from fabric.cli.options.output import add_out, write_file
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
-from fabric.units import count
+from fabric.units import PS_PER_MS, PS_PER_NS, count, format_time_ps
 from fabric.visible import command
 from telemetry.diagnosis.changes import Change, done_before
 
@@ -231,8 +231,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _waiting(pending: Sequence[Pending], dilation: float) -> Iterator[str]:
     """What would have fired in a run that went on, the first alert of each name."""
-    from fabric.units import PS_PER_MS, PS_PER_NS, format_time_ps  # noqa: PLC0415
-    from telemetry.alerting.rules import timing  # noqa: PLC0415
+    from telemetry.alerting.rules import timing  # noqa: PLC0415  only where something is pending
 
     first = {it.alert.name: it for it in reversed(pending)}
     for name, it in reversed(first.items()):
@@ -274,8 +273,6 @@ def _alert_json(it: Firing) -> dict[str, object]:
 def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Table:
     from rich.table import Table  # noqa: PLC0415
 
-    from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
-
     table = Table(
         "Fired",
         "Until",
@@ -305,8 +302,6 @@ def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Tab
 def _firing_table(firings: Sequence[Firing]) -> Table:
     from rich.table import Table  # noqa: PLC0415
 
-    from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
-
     table = Table(
         "Fired", "Until", "Alert", _WHAT, title="Alerts", title_justify="left", box=None, pad_edge=False
     )  # fmt: skip
@@ -318,8 +313,6 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
 
 def _anomaly_table(anomalies: Sequence[Anomaly]) -> Table:
     from rich.table import Table  # noqa: PLC0415
-
-    from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
 
     table = Table(
         "At", "Detector", "Metric", "Where", "Value", title="Anomalies", title_justify="left", box=None, pad_edge=False
@@ -339,7 +332,7 @@ def _list(args: argparse.Namespace) -> int:
     from telemetry.alerting.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
     from telemetry.alerting.outlive import kept_s  # noqa: PLC0415
     from telemetry.alerting.promql.text import duration, promql  # noqa: PLC0415
-    from telemetry.alerting.rules import timing  # noqa: PLC0415
+    from telemetry.alerting.rules import timing  # noqa: PLC0415  only where something is pending
 
     nominal = timing(DEFAULT_DILATION)
     if args.json:

@@ -49,6 +49,8 @@ WRAP_CHARACTERS: Final = 36
 """Longer text may take several lines in its cell."""
 N_WARP: Final = 240
 """Breakpoints of the replay's time scale."""
+_MOST_IN_TILE: Final = 80
+"""Characters: about five lines of a tile."""
 _WIDEST_WORD: Final = 24
 """Characters of the longest word that fits into a tile."""
 _SIGNS: Final = {Status.GOOD: "✓", Status.WARNING: "!", Status.BAD: "✗", Status.NEUTRAL: "·"}
@@ -168,9 +170,10 @@ def _note(note: str) -> str:
 
 
 def _fact(fact: Fact) -> str:
-    """A tile; a line of its own where a word is longer than a tile is wide, such as a path."""
+    """A tile; across the page where a word is longer than a tile is wide, such as a path, or the text is long."""
     text = show(fact.value, fact.unit)
-    wide = " line" if max(map(len, text.split()), default=0) > _WIDEST_WORD else ""
+    long = len(text) > _MOST_IN_TILE or max(map(len, text.split()), default=0) > _WIDEST_WORD
+    wide = " line" if long else ""
     return (
         f'<div class="{fact.status.value}{wide}"><dt>{escape(fact.title)}</dt>'
         f"<dd>{escape(text).replace(':', ':<wbr>')}</dd></div>"

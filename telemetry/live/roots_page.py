@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fabric.errors import FabricError
-from fabric.render.document import Column, Document, Prose, Section, Status, Table, Unit, worst
-from fabric.units import count, listed
+from fabric.render.document import Document, Prose, Section, Status, worst
+from fabric.units import listed
 from telemetry.live.shown import time_text
+from telemetry.sources.roots_table import STATUS_OF_RANK, and_more, roots_table
 
-_STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
-"""By rank."""
 _NS_PER_S: Final = 1e9
 _PARTS: Final = ("device", "port", "class", "members", "open", "change_before", "runbooks", "playbook")
 """Fields of a root that its row does not have."""
@@ -35,14 +34,6 @@ def _page(url: str, found: Mapping[str, Any]) -> Document:
     if not roots:
         verdict = f"no root cause in {span}: no metric shows a fault"
         return Document("Roots", url, Status.GOOD, verdict, (), (Section("roots", "Root causes", (Prose(_NOTE),)),))
-    columns = (
-        Column("kind", "Kind"),
-        Column("place", "Where"),
-        Column("members", "With"),
-        Column("began_ns", "From", Unit.NS),
-        Column("ended_ns", "To", Unit.NS),
-        Column("confidence", "Sure", Unit.RATIO),
-    )
     rows = tuple(
         (
             it["kind"], it["place"], listed(it["members"], 3), round(it["since_seconds"] * _NS_PER_S),
@@ -50,15 +41,12 @@ def _page(url: str, found: Mapping[str, Any]) -> Document:
         )
         for it in roots
     )  # fmt: skip
-    statuses = tuple(_STATUS[it["rank"]] for it in roots)
     parts = tuple({name: it[name] for name in _PARTS} for it in roots)
-    more = f", and {count(len(roots) - 1, 'more root')}" if len(roots) > 1 else ""
-    table = Table("roots", "What to look at first", columns, rows, _NOTE, statuses, parts)
-    prose = [Prose(_sentences(it), status) for it, status in zip(roots, statuses, strict=True)]
-    return Document(
-        "Roots", url, worst(list(statuses)), f"{roots[0]['title']}: {roots[0]['place']}{more} ({span})", (),
-        (Section("roots", "Root causes", (table, *prose)),),
-    )  # fmt: skip
+    table = roots_table(rows, [it["rank"] for it in roots], _NOTE, parts)
+    prose = [Prose(_sentences(it), STATUS_OF_RANK[it["rank"]]) for it in roots]
+    verdict = f"{roots[0]['title']}: {roots[0]['place']}{and_more(len(roots))} ({span})"
+    status = worst([STATUS_OF_RANK[it["rank"]] for it in roots])
+    return Document("Roots", url, status, verdict, (), (Section("roots", "Root causes", (table, *prose)),))
 
 
 def _sentences(root: Mapping[str, Any]) -> str:

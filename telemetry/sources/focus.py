@@ -18,6 +18,7 @@ from telemetry.diagnosis.root import MEANINGS, STOPS, Kind, Root
 from telemetry.sources.incidents import Hurt, completed
 from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
+from telemetry.sources.roots_table import STATUS_OF_RANK
 
 LAYERS: Final[Mapping[Kind, str]] = {
     Kind.LINK_DOWN: layers.LINKS,
@@ -40,7 +41,6 @@ LAYERS: Final[Mapping[Kind, str]] = {
     Kind.STRAGGLER: layers.JOB,
 }
 """Layer that shows a kind; of others that of losses where traffic is lost (STOPS), else the load."""
-_STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
 _HURT: Final = (
     ("pfc_rx_paused_ns", "paused"),
     ("retransmitted_pkts", "sent packets again"),
@@ -68,16 +68,16 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
         Fact("place", "Where", first.place),
         Fact("act", "First act", meaning.act),
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
-        Fact("hurt", "Who was hurt", _words(hurt, incident.hurt, first)),
         Fact("change", "Changed before", incident.change_line),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
+        Fact("hurt", "Who was hurt", _words(hurt, incident.hurt, first)),
         Fact("read", "Read", ", ".join(incident.reading)),
     )
     evident = f" Evidence: {first.evidence[0]}." if first.evidence else ""
     more = f" {count(len(roots) - 1, 'more root')} in `fabric explain roots`." if len(roots) > 1 else ""
     title = f"{meaning.title[0].upper()}{meaning.title[1:]}"
-    answer = Answer(_STATUS[first.rank], f"{title}: {first.place}.{evident}{more}", facts, fabric_map.KEY)
+    answer = Answer(STATUS_OF_RANK[first.rank], f"{title}: {first.place}.{evident}{more}", facts, fabric_map.KEY)
     layer = LAYERS.get(first.kind, layers.LOSS if first.kind in STOPS else layers.LOAD)
     victims = tuple(
         sorted({name for names in (*hurt.values(), dict(incident.hurt.hosts)) for name in names} - {first.device})

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table, Unit, worst
+from fabric.render.document import Block, Document, Prose, Section, Status, worst
 from fabric.runs.rundir import RunDir
-from fabric.units import count, listed
+from fabric.units import listed
 from telemetry.diagnosis.confidence import FAMILIES, UNKNOWN, to_enable, unfitted
 from telemetry.diagnosis.root import MEANINGS, Root
 from telemetry.diagnosis.seen import IDEAL, missing_in
 from telemetry.sources.incidents import Incident, incidents_of
+from telemetry.sources.roots_table import STATUS_OF_RANK, and_more, roots_table
 
-_STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
-"""By Root.rank."""
 _SOURCE: Final = "From metrics alone, by docs/diagnosis.md; not from the faults that the scenario injected."
 _NOTE: Final = (
     "{source} From and To are the samples between which metrics show it, so events may give a later begin and an "
@@ -39,7 +38,7 @@ def explain_roots(run: RunDir, view: str = IDEAL) -> Document:
 
 def status_of(found: Sequence[Incident]) -> Status:
     """The worst of the roots; good without one."""
-    return worst([_STATUS[it.root.rank] for it in found]) if found else Status.GOOD
+    return worst([STATUS_OF_RANK[it.root.rank] for it in found]) if found else Status.GOOD
 
 
 def verdict(found: Sequence[Incident]) -> str:
@@ -47,8 +46,7 @@ def verdict(found: Sequence[Incident]) -> str:
     if not found:
         return "no root cause: no metric shows a fault"
     first = found[0].root
-    more = f", and {count(len(found) - 1, 'more root')}" if len(found) > 1 else ""
-    return f"{MEANINGS[first.kind].title}: {first.place}{more}"
+    return f"{MEANINGS[first.kind].title}: {first.place}{and_more(len(found))}"
 
 
 def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False) -> Section:
@@ -56,19 +54,10 @@ def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False
     if not found:
         none = () if alone else (Prose(verdict(found), Status.GOOD),)
         return Section("roots", "Root causes", (*none, Prose(_SOURCE)))
-    columns = (
-        Column("kind", "Kind"),
-        Column("place", "Where"),
-        Column("members", "With"),
-        Column("began_ns", "From", Unit.NS),
-        Column("ended_ns", "To", Unit.NS),
-        Column("confidence", "Sure", Unit.RATIO),
-    )
     rows = tuple(
         (it.root.kind.value, it.root.place, listed(it.root.members, 3), it.root.began_ns, it.root.ended_ns, it.sure)
         for it in found
     )
-    statuses = tuple(_STATUS[it.root.rank] for it in found)
     parts = tuple(
         {
             "device": it.root.device,
@@ -79,10 +68,10 @@ def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False
         }
         for it in found
     )
-    table = Table("roots", "What to look at first", columns, rows, _note(view), statuses, parts)
+    table = roots_table(rows, [it.root.rank for it in found], _note(view), parts)
     prose: list[Block] = []
     for it in found:
-        prose.append(Prose(_sentences(it.root, it.sure, missing_in(view)), _STATUS[it.root.rank]))
+        prose.append(Prose(_sentences(it.root, it.sure, missing_in(view)), STATUS_OF_RANK[it.root.rank]))
         prose.append(Prose(_beside(it)))
     return Section("roots", "Root causes", (table, *prose))
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.render.document import (
+    Answer,
     Branch,
     Chart,
     Column,
@@ -246,3 +247,14 @@ def test_text_has_verdict_tables_and_trees_and_no_escape_codes_in_a_pipe(capsys:
     assert f"{NASTY}:0" in out
     assert "7 more rows: --json" in out
     assert max(len(line) for line in out.splitlines()) <= PIPE_WIDTH
+
+
+@pytest.mark.parametrize(
+    ("text", "across"),
+    [("shut the port of the host", False), ("docs/runbooks/FabricBrokenNic.md", True), ("15 hosts paused, " * 8, True)],
+)
+def test_a_tile_of_much_text_or_of_a_long_word_goes_across_the_page(text: str, across: bool) -> None:
+    page = to_html(
+        Document("t", "d", Status.GOOD, "v", (), (), answer=Answer(Status.GOOD, "a", (Fact("f", "F", text),)))
+    )
+    assert ('<div class="neutral line"><dt>F</dt>' in page) is across
