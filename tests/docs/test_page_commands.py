@@ -140,6 +140,14 @@ def test_every_row_of_the_table_is_about_a_command_and_its_test_exists() -> None
     assert unread == []
 
 
+def test_a_command_that_fetches_has_a_row() -> None:
+    """No test reaches for the network, so such a command is never run without a word."""
+    rows = table()
+    fetching = [it for page in pages() for it in commands(page) if it.words.startswith(("pip ", "docker ", "pipx "))]
+    assert fetching
+    assert [it for it in fetching if not any(row.is_of(it) for row in rows)] == []
+
+
 def to_run(page: str, rows: Sequence[How]) -> list[tuple[Command, How]]:
     """Commands of a page that are run here."""
     about = [(it, how(it, rows)) for it in commands(page)]
