@@ -25,7 +25,7 @@ ENDINGS = {"fabric diff runs/incast runs/incast-no-cc": 1}
 """Commands of first-run.md that end with another exit code than 0: these two runs differ."""
 
 
-NEEDS = {"docs/howto/compare.md": "fabric-emulator[studies]"}
+NEEDS = {"docs/howto/compare.md": "fabric-emulator[studies]", "docs/howto/gnmi.md": "fabric-emulator[gnmi]"}
 """Guide -> what its commands need besides the wheel; the guide and the refusal say so."""
 
 
