@@ -3,7 +3,7 @@
     value      a counter below 0 or not a number
     clock      times that go backwards, that are no Unix time, or that lie in the future
     repeated   two samples of a series at one time
-    gap        an interval of more than three others
+    gap        an interval of more than three others, but of an info metric, which lasts as long as its labels hold
     reset      a counter that falls to a lower value and goes on from there
     wrap       a counter that passes 2**32
     stale      a counter that stands still, or shows an older value, and then makes up for it; a counter that ends
@@ -35,6 +35,8 @@ SLOWEST_BYTES_PER_S: Final = 1.25e8
 GAP_FACTOR: Final = 3.5
 FEWEST_INTERVALS: Final = 5
 """To know the usual interval."""
+_INFO: Final = "_info"
+"""OpenMetrics: the suffix of an info metric. A scrape without it says that its labels do not hold then."""
 _WRAPS: Final = (2.0**32, 2.0**64)
 _YEAR_2000_NS: Final = 946_684_800 * NS
 _DAY_NS: Final = 86_400 * NS
@@ -128,7 +130,7 @@ def _clock(series: Series, batch: Batch, now_ns: int) -> tuple[Series, list[Find
         order = order[first]
         series = Series(series.name, series.labels, series.kind, times[order], series.values[order])
         step = np.diff(series.times_ns)
-    if len(step) >= FEWEST_INTERVALS:
+    if len(step) >= FEWEST_INTERVALS and not series.name.endswith(_INFO):
         usual = float(np.median(step))
         for row in np.flatnonzero(step > GAP_FACTOR * usual)[:3]:
             text = f"no sample for {_span(int(step[row]))}; the usual interval is {_span(int(usual))}"

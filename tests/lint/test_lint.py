@@ -97,6 +97,13 @@ def test_times_are_judged(times_ns: list[int], expected: list[str]) -> None:
     assert rules(stream(steps, [START_NS + STEP_NS * it for it in times_ns])) == expected
 
 
+def test_an_info_metric_that_ends_and_holds_again_has_no_gap() -> None:
+    times = np.array([START_NS + STEP_NS * it for it in (0, 1, 2, 3, 4, 5, 6, 20)])
+    for name, expected in (("fabric_pfc_pause_cause_info", []), ("fabric_pfc_pause_cause", ["gap"])):
+        batch = Batch("stream", [Series(name, {"device": "leaf1"}, "gauge", times, np.ones(len(times)))])
+        assert rules(batch) == expected
+
+
 def test_times_in_another_unit_and_in_the_future_are_flagged() -> None:
     assert rules(stream([1.0] * 6, [START_NS // 1000 + it for it in range(7)])) == ["clock"]
     assert rules(stream([1.0] * 6, [START_NS + 10**17 + it for it in range(7)])) == ["clock"]
