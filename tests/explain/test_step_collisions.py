@@ -81,3 +81,13 @@ def test_a_receiver_of_several_is_no_collision(tmp_path: Path) -> None:
     (tmp_path / "incast.goal").write_text("\n".join(["num_ranks 5", f"rank 0 {{\n{lines}\n}}", *ranks]))
     found = causes(simulated(tmp_path, workload=[{"kind": "trace", "file": "incast.goal"}]))
     assert not [cause for cause, _ in found if cause.startswith("ECMP collision")]
+
+
+def test_packets_without_a_route_are_lost_in_a_black_hole(tmp_path: Path) -> None:
+    hole = {"kind": "route", "switches": ["leaf1"], "hosts": ["host9"], "via": [], "at": "5us", "until": "30us"}
+    transport = {"cc": "none", "retransmit_timeout": "50us"}
+    found = causes(simulated(tmp_path, transport=transport, faults=[hole]))
+    cause, time_ns = next(it for it in found if "black hole" in it[0])
+    assert cause == "packets lost at leaf1 (no_route, a black hole)"
+    assert time_ns >= 25_000
+    assert "losses" in suggested(found, [], 3)
