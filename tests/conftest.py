@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     The licence does not allow copies of the files in this repository, so their absence is normal: neither a skip nor a
     failure. tests/validate/test_stock_like.py restates what they check with configurations written for this project,
-    and tests/configs/test_headroom.py holds single rows of the tables.
+    and tests/configs/buffers/test_headroom.py holds single rows of the tables.
     """
     if VENDOR_FILES.is_dir():
         return

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import tools.lock
-from tools import images, licences, version_range
+from tools import images, licences, tested_range, version_range
 from tools.requirements import LOCKS, ROOT, entries, environments, lock_path, problems, project, wanted
 
 DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
@@ -128,6 +128,10 @@ def test_a_file_with_another_hash_is_not_installed(built_wheel: Path, tmp_path: 
 
 def test_numba_is_locked_at_the_top_of_its_range() -> None:
     assert version_range.not_highest() == ""
+
+
+def test_the_lowest_numba_has_passed_with_what_uses_its_internals() -> None:
+    assert tested_range.untested() == ""
 
 
 def test_every_dependency_whose_internals_are_used_has_an_upper_bound() -> None:

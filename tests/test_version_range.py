@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from tools import version_range
+from tools import tested_range, version_range
 
 
 def main(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
@@ -99,3 +100,51 @@ def test_an_import_that_fails_is_named(tmp_path: Path) -> None:
     )
     assert code == 1
     assert lines == ["ERROR fabric.gone: ModuleNotFoundError: No module named 'no_such_module'"]
+
+
+@pytest.fixture
+def copy(tmp_path: Path, repo_root: Path) -> Path:
+    """A root with what the record of the tested range is about, and a record."""
+    shutil.copytree(repo_root / "lock", tmp_path / "lock")
+    shutil.copytree(repo_root / tested_range.SOURCES, tmp_path / tested_range.SOURCES)
+    tested_range.write(tmp_path)
+    return tmp_path
+
+
+def test_the_record_of_the_range_is_current_until_an_input_changes(copy: Path) -> None:
+    assert tested_range.untested(copy) == ""
+    (copy / tested_range.SOURCES / "atomic.py").write_text("")
+    (copy / tested_range.SOURCES / "new.py").write_text("")
+    lock = copy / "lock/lowest.txt"
+    lock.write_text(lock.read_text().replace("numba==0.60.0", "numba==0.61.0"))
+    changed = ", ".join(f"{tested_range.SOURCES}/{name}.py" for name in ("atomic", "new"))
+    assert tested_range.untested(copy) == (
+        f"{changed}, numba: changed since the lowest Numba passed; run {tested_range.COMMAND}"
+    )
+
+
+def test_without_a_record_nothing_is_tested(copy: Path) -> None:
+    tested_range.record_path(copy).unlink()
+    assert tested_range.untested(copy).startswith(f"{tested_range.SOURCES}/__init__.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "written"),
+    [
+        ((), 0, True),
+        ((), 1, False),
+        (("--end", "lowest", "--quick"), 0, True),
+        (("--end", "highest"), 0, False),
+        (("--end", "newest", "--whole"), 0, False),
+    ],
+    ids=["both", "failed", "lowest", "highest", "newest"],
+)
+def test_a_lowest_end_that_passes_is_recorded(
+    words: tuple[str, ...], code: int, written: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    records: list[bool] = []
+    monkeypatch.setattr(tested_range, "write", lambda: records.append(True))
+    monkeypatch.setattr(version_range, "_python_of", Path)
+    monkeypatch.setattr(version_range, "_shown", lambda *of: (code, []))
+    assert main(monkeypatch, capfd, *words)[0] == code
+    assert bool(records) is written

@@ -7,9 +7,10 @@ The kernels use Numba's internals, so pyproject.toml bounds Numba from both side
     newest     today's newest release of everything that is allowed, whatever is locked; only where it is asked for
 
 Each end imports every module, checks tests/goldens, and runs the tests of the engine and of captures; with --whole it
-runs all of `make test` instead. The exit status is 1 where an end fails, and the last lines name what failed. Lower
-bounds are tried with Python 3.11 or 3.12: newer versions of Python have no wheels of packages that old, and pip
-chooses newer ones there by itself.
+runs all of `make test` instead. Where the lowest passes, lock/tested-range.json records at what, and the gate, which
+has the highest, compares it (tools/tested_range.py). The exit status is 1 where an end fails, and the last lines name
+what failed. Lower bounds are tried with Python 3.11 or 3.12: newer versions of Python have no wheels of packages that
+old, and pip chooses newer ones there by itself.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tools import tested_range
 from tools.requirements import ROOT, entries, lock_path, project
 
 HOME: Final = ROOT / ".venv-range"
@@ -97,6 +99,8 @@ def main() -> int:
             )
             if code:
                 failed[f"{end}: {name}"] = lines
+    if "lowest" in (words.end or ("lowest",)) and not any(name.startswith("lowest:") for name in failed):
+        tested_range.write()
     print(summary(failed) if failed else "both ends passed" if not words.end else "passed")
     return int(bool(failed))
 

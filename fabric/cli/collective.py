@@ -10,6 +10,7 @@ from fabric.cli.collective_choose import add_choose, run_choose
 from fabric.cli.options.estimating import add_yes
 from fabric.cli.options.output import add_out
 from fabric.cli.options.sets import add_sets
+from fabric.cli.options.sizes import add_sizes
 from fabric.cli.options.threads import add_threads
 
 OPERATIONS: Final = (
@@ -35,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         item = actions.add_parser(operation, help=f"simulate {operation} and print the table of nccl-tests")
         _add_options(item)
         if operation == "all-to-all-v":
-            _add_sizes(item)
+            _add_uneven(item)
     add_choose(actions)
 
 
-def _add_sizes(parser: argparse.ArgumentParser) -> None:
+def _add_uneven(parser: argparse.ArgumentParser) -> None:
     """Options of uneven sizes."""
     parser.add_argument(
         "--matrix", metavar="FILE", type=Path,
@@ -59,10 +60,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         f"{ONE_SWITCH_RANKS} ranks leaves of {LEAF_RANKS} and as many spines",
     )  # fmt: skip
     parser.add_argument("--ranks", metavar="N", type=int, help="ranks: the first N hosts (default: all, or 8)")
-    parser.add_argument(
-        "--sizes", metavar="FROM:TO[:FACTOR]", default="1KiB:64MiB",
-        help="sizes from FROM by FACTOR (default 2) up to TO, or a list with commas (default 1KiB:64MiB)",
-    )  # fmt: skip
+    add_sizes(parser, "1KiB:64MiB")
     parser.add_argument(
         "--algorithm",
         metavar="NAME",

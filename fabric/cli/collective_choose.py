@@ -10,18 +10,17 @@ from typing import Any, Final
 
 from rich.table import Table
 
+from fabric.cli.options.sizes import add_sizes, sizes_of
 from fabric.collectives.nccl.auto import SIMULATED
 from fabric.collectives.nccl.choice import Choice, choose
 from fabric.collectives.nccl.model import Prediction
 from fabric.collectives.nccl.system import DISTANCES, Channels, System, known_channels
 from fabric.collectives.nccl.tables import Algorithm, Generation, Operation
-from fabric.errors import FabricError, InputErrors, Problem
+from fabric.errors import InputErrors, Problem
 from fabric.render.console import PlainConsole
-from fabric.units import format_size_bytes, parse_size_bytes
+from fabric.units import format_size_bytes
 
-_MOST_SIZES: Final = 64
 _WIDTH: Final = 120
-_DEFAULT_SIZES: Final = "1KiB:1GiB"
 
 
 def add_choose(actions: Any) -> None:  # noqa: ANN401  argparse has no public type for its sub-parsers
@@ -38,12 +37,7 @@ def add_choose(actions: Any) -> None:  # noqa: ANN401  argparse has no public ty
         metavar="NAME",
         help=_names(Generation),
     )
-    parser.add_argument(
-        "--sizes",
-        default=_DEFAULT_SIZES,
-        metavar="SIZES",
-        help=f"sizes with units: FIRST:LAST in powers of two, or a list A,B,C (default {_DEFAULT_SIZES})",
-    )
+    add_sizes(parser, "1KiB:1GiB")
     parser.add_argument(
         "--channels", metavar="COUNT:GB/S[:GB/S]", help="channels and the rate of each, in a node and between nodes"
     )
@@ -122,20 +116,11 @@ def _channels(text: str | None, option: str) -> Channels | None:
 
 
 def _sizes(text: str) -> list[int]:
-    try:
-        first, colon, last = text.partition(":")
-        if not colon:
-            sizes = [parse_size_bytes(it) for it in text.split(",")]
-        else:
-            low, high = parse_size_bytes(first), parse_size_bytes(last)
-            sizes = [low << k for k in range(_MOST_SIZES) if low << k <= high] if low else []
-    except FabricError as error:
-        raise InputErrors("reading the options", [Problem("--sizes", error.text, error.hint)]) from None
-    if not sizes or min(sizes) < 1 or len(sizes) > _MOST_SIZES:
-        problem = Problem(
-            "--sizes", f"'{text}' names {len(sizes)} sizes", f"give 1 to {_MOST_SIZES}, such as 1KiB:4GiB"
-        )
-        raise InputErrors("reading the options", [problem])
+    """The sizes. Raises: InputErrors."""
+    problems: list[Problem] = []
+    sizes = sizes_of(text, problems)
+    if problems:
+        raise InputErrors("options", problems)
     return sizes
 
 

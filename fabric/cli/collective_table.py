@@ -16,10 +16,11 @@ from fabric import shipped
 from fabric.cli.collective import LEAF_RANKS, ONE_SWITCH_RANKS
 from fabric.cli.options.estimating import admission
 from fabric.cli.options.output import write_file
+from fabric.cli.options.sizes import sizes_of
 from fabric.cli.options.threads import problems_of_threads
 from fabric.cli.terminal.progress import ProgressLine
 from fabric.collectives.registry import ALGORITHMS, CHOOSERS
-from fabric.errors import InputErrors, Problem, UnitError
+from fabric.errors import InputErrors, Problem
 from fabric.render.collective_chart import bandwidth_svg
 from fabric.runs import simulate
 from fabric.runs.collective_times import Fit, Measured, Prepared, fitted, measured, prepare_collective
@@ -28,10 +29,9 @@ from fabric.runs.session import Hooks, Progress
 from fabric.scenario.load import apply_overrides, build_scenario
 from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.yaml_input import read_yaml
-from fabric.units import PS_PER_NS, PS_PER_US, format_rate_bps, parse_size_bytes
+from fabric.units import PS_PER_NS, PS_PER_US, format_rate_bps
 
 MAX_RANKS: Final = 4096
-MAX_SIZES: Final = 64
 DEFAULT_RANKS: Final = 8
 DURATION: Final = "10s"
 """Simulated time after which an operation counts as failed."""
@@ -114,7 +114,7 @@ class _Total:
 def _checked(args: argparse.Namespace) -> list[int]:
     """The sizes. Raises: InputErrors with every problem of the options."""
     problems: list[Problem] = []
-    sizes = _sizes(args.sizes, problems)
+    sizes = sizes_of(args.sizes, problems)
     if args.ranks is not None and not 2 <= args.ranks <= MAX_RANKS:
         problems.append(Problem("--ranks", f"{args.ranks} is not within 2..{MAX_RANKS}", "such as --ranks 64"))
     problems += problems_of_threads(args)
@@ -130,29 +130,6 @@ def _checked(args: argparse.Namespace) -> list[int]:
         )
     if problems:
         raise InputErrors("options", problems)
-    return sizes
-
-
-def _sizes(text: str, problems: list[Problem]) -> list[int]:
-    """Sizes of 'A,B,...' or 'FROM:TO[:FACTOR]'."""
-    first, *rest = text.split(":")
-    example = "such as 1KiB:64MiB, 1KiB:1GiB:4 or 1MiB,16MiB"
-    try:
-        sizes = [parse_size_bytes(item) for item in first.split(",")]
-        last = parse_size_bytes(rest[0]) if rest else 0
-    except UnitError as error:
-        problems.append(Problem("--sizes", error.text, error.hint))
-        return []
-    if rest:
-        factor = int(rest[1]) if len(rest) > 1 and rest[1].isdecimal() and len(rest[1]) < 7 else 2
-        written = f":{factor}" if len(rest) > 1 else ""
-        if len(sizes) > 1 or not 0 < sizes[0] <= last or factor < 2 or ":".join(rest) != rest[0] + written:
-            problems.append(Problem("--sizes", f"'{text}' is not FROM:TO[:FACTOR]", example))
-            return []
-        while sizes[-1] * factor <= last:
-            sizes.append(sizes[-1] * factor)
-    if len(sizes) > MAX_SIZES or len(set(sizes)) < len(sizes) or min(sizes) < 1:
-        problems.append(Problem("--sizes", f"'{text}' is not 1 to {MAX_SIZES} different sizes", example))
     return sizes
 
 

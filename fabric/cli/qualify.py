@@ -93,15 +93,15 @@ def run(args: argparse.Namespace) -> int:
     from fabric.qualify.cases import chosen, is_of_fabric, left_out_of  # noqa: PLC0415  --help must not load the parsers
 
     cases, left_out = chosen(args.plan, args.case), left_out_of(args.plan, args.case)
-    name, playing = _of_fabric(args, cases) if is_of_fabric(args.plan) else _of_switch(args, cases)
-    played, whole = _played(playing, quiet=args.quiet)
-    write_styled(args.out, _rendered(args.plan, name, played, left_out, style), style)
+    name, running = _of_fabric(args, cases) if is_of_fabric(args.plan) else _of_switch(args, cases)
+    runs, whole = _finished(running, quiet=args.quiet)
+    write_styled(args.out, _rendered(args.plan, name, runs, left_out, style), style)
     if not whole:
         return EXIT_INTERRUPTED
     from fabric.qualify.output.facts import all_green  # noqa: PLC0415  as above
 
     named = bool(args.case and left_out)  # asked for, and not run
-    return 0 if all_green(played) and not named else EXIT_NOT_GREEN
+    return 0 if all_green(runs) and not named else EXIT_NOT_GREEN
 
 
 def _compared(plan: str | None, files: Sequence[Path], style: str) -> str:
@@ -115,18 +115,18 @@ def _compared(plan: str | None, files: Sequence[Path], style: str) -> str:
 
 def _of_switch(args: argparse.Namespace, cases: Sequence[AnyCase]) -> tuple[str, Iterator[Report]]:
     """The switch under test, and its scenarios, which are carried out one after the other."""
-    from fabric.qualify.judge import play  # noqa: PLC0415  the engine
+    from fabric.qualify.case_runs import runs_of  # noqa: PLC0415  the engine
     from fabric.qualify.schema import CaseSpec  # noqa: PLC0415  as in run()
 
     facts = _facts(args)
     device = _switch(facts, args.dut)
     mine = [it for it in cases if isinstance(it, CaseSpec)]
-    return device.name, (one for case in mine for one in play(facts, device, case, args.ports))
+    return device.name, (one for case in mine for one in runs_of(facts, device, case, args.ports))
 
 
 def _of_fabric(args: argparse.Namespace, cases: Sequence[AnyCase]) -> tuple[str, Iterator[Report]]:
     """The fabric under test: of a scenario, if one file is given that is no configuration; else of the folder."""
-    from fabric.qualify.whole.judge import play  # noqa: PLC0415  the engine
+    from fabric.qualify.whole.case_runs import runs_of  # noqa: PLC0415  the engine
     from fabric.qualify.whole.schema import FabricCaseSpec  # noqa: PLC0415  as in run()
     from fabric.qualify.whole.subject import of_configurations, of_scenario  # noqa: PLC0415  as in run()
 
@@ -141,7 +141,7 @@ def _of_fabric(args: argparse.Namespace, cases: Sequence[AnyCase]) -> tuple[str,
     else:
         subject = of_configurations(_facts(args), args.configs[0].resolve().name, args.ports)
     mine = [it for it in cases if isinstance(it, FabricCaseSpec)]
-    return subject.name, (one for case in mine for one in play(subject, case))
+    return subject.name, (one for case in mine for one in runs_of(subject, case))
 
 
 def _is_scenario(files: Sequence[Path]) -> bool:
@@ -153,11 +153,11 @@ def _is_scenario(files: Sequence[Path]) -> bool:
     return shipped.scenario(files[0]).suffix in {".yml", ".yaml"} and shipped.scenario(files[0]).exists()
 
 
-def _played(playing: Iterator[Report], *, quiet: bool) -> tuple[list[Report], bool]:
+def _finished(running: Iterator[Report], *, quiet: bool) -> tuple[list[Report], bool]:
     """What was carried out, and whether nothing interrupted it."""
     found: list[Report] = []
     try:
-        for one in playing:
+        for one in running:
             found.append(one)
             if not quiet and sys.stderr.isatty():
                 print(f"{one.case.case} {one.scenario.name}: done", file=sys.stderr)
@@ -189,13 +189,13 @@ def _switch(facts: Facts, name: str | None) -> Device:
     return devices[name]
 
 
-def _rendered(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec], style: str) -> str:
+def _rendered(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec], style: str) -> str:
     from fabric.qualify.output.data import as_json, as_junit  # noqa: PLC0415  as in run()
     from fabric.qualify.output.page import as_html  # noqa: PLC0415
     from fabric.qualify.output.text import as_markdown, as_text  # noqa: PLC0415
 
     render = {"text": as_text, "json": as_json, "junit": as_junit, "markdown": as_markdown, "html": as_html}
-    return render[style](plan, switch, played, left_out)
+    return render[style](plan, switch, runs, left_out)
 
 
 def _listed(plan: str | None, style: str) -> str:

@@ -274,12 +274,12 @@ def _open(
     from telemetry.live.collector import LiveCollector  # noqa: PLC0415
     from telemetry.live.control import LiveControl  # noqa: PLC0415
     from telemetry.live.events import EventSink, FirstAnswer  # noqa: PLC0415
-    from telemetry.live.look import Truth  # noqa: PLC0415
     from telemetry.live.mailbox import Mailbox  # noqa: PLC0415
     from telemetry.live.pacing import Pacer  # noqa: PLC0415
     from telemetry.live.results import LiveResults  # noqa: PLC0415
     from telemetry.live.roots import LiveRoots  # noqa: PLC0415
     from telemetry.live.simulation import Program, Simulation  # noqa: PLC0415
+    from telemetry.live.truth import Truth  # noqa: PLC0415
     from telemetry.live.world import LiveWorld  # noqa: PLC0415
     from telemetry.sources.run_info import of_plan  # noqa: PLC0415
 
@@ -320,12 +320,12 @@ def _open(
         observers,
         compiled_s=lambda: compiler.seconds,
     )
-    collector.watch(simulation, pollers.look, pollers.last)
+    collector.watch(simulation, pollers.read, pollers.last)
     registry = CollectorRegistry()
     registry.register(collector)
     registries = {name: CollectorRegistry() for name in views}
     for name, (seen, its) in views.items():
-        its.watch(simulation, seen.look, seen.last)
+        its.watch(simulation, seen.read, seen.last)
         registries[name].register(its)
     tokens, kept = _tokens(args)
     audit = _audit(args, stack)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,6 +20,7 @@ from rich.text import Text
 
 from fabric import shipped
 from fabric.cli.options.output import STDOUT, add_out, write_out
+from fabric.cli.options.ratio import ratio
 from fabric.cli.options.sets import add_sets
 from fabric.errors import InputErrors, Problem
 from fabric.render.console import PlainConsole
@@ -64,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     show.add_argument("--draw", type=Path, metavar="FILE", help="write a picture too: FILE.svg, FILE.png or FILE.pdf")
     check.add_argument(
         "--max-oversubscription",
-        type=_ratio,
+        type=ratio,
         default=1.0,
         metavar="RATIO",
         help="warn above this ratio (default 1: non-blocking)",
@@ -82,16 +83,6 @@ def run(args: Namespace) -> int:
     if args.action == "check":
         return _check(args, fabric)
     return _export(args, fabric)
-
-
-def _ratio(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is not a ratio above 0, such as 3 for 3:1")
-    return value
 
 
 def _load(file: Path | None, kind: str | None, sets: Sequence[str]) -> Fabric:

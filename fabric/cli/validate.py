@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from fabric import shipped
 from fabric.cli.options.assumptions import add_latency, add_response, assumptions
 from fabric.cli.options.output import STDOUT, add_out, problems_of_out, write_styled
+from fabric.cli.options.ratio import ratio
 from fabric.cli.validate_class_path import add_class_path, class_path
 from fabric.cli.validate_class_path import problems_of as class_path_problems
 from fabric.cli.validate_recommend import problems_of, recommended
@@ -92,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_response(parser, "--peer-response")
     add_latency(parser)
-    parser.add_argument("--max-oversubscription", type=_ratio, metavar="RATIO", help="error above this (default 3)")
+    parser.add_argument("--max-oversubscription", type=ratio, metavar="RATIO", help="error above this (default 3)")
     parser.add_argument(
         "--reach",
         nargs="*",
@@ -457,13 +458,3 @@ def _dscp(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 3 and int(text) < 64):
         raise argparse.ArgumentTypeError(f"{text!r} is not a DSCP in 0..63")
     return int(text)
-
-
-def _ratio(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a ratio above 0, such as 3 for 3:1")
-    return value

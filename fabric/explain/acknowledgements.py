@@ -22,7 +22,7 @@ LEAST_PKTS: Final = 2
 """A queue pair is silent where its rate allowed so many packets in an interval and it sent none."""
 
 
-class Way(NamedTuple):
+class ReturnPath(NamedTuple):
     """Ports that acknowledgements of a message leave by."""
 
     certain: tuple[int, ...]
@@ -31,7 +31,7 @@ class Way(NamedTuple):
     """PortIds of links among which switches choose."""
 
 
-def way_back(evidence: Evidence, message: Mapping[str, Any]) -> Way:
+def return_path(evidence: Evidence, message: Mapping[str, Any]) -> ReturnPath:
     """The way of a message's acknowledgements along shortest paths with every cable up."""
     fabric = evidence.fabric
     src, dst = (int(fabric.by_name[message[end]].id) for end in ("src", "dst"))
@@ -45,7 +45,7 @@ def way_back(evidence: Evidence, message: Mapping[str, Any]) -> Way:
         (certain if len(stage) == 1 else possible).extend(sorted(stage))
         nodes = {int(fabric.peer_of(port).id) for port in stage} - {src}
         stage = {int(port) for node in nodes for port in evidence.routes.ports_to(node, src)}
-    return Way(tuple(reversed(certain)), tuple(reversed(possible)))
+    return ReturnPath(tuple(reversed(certain)), tuple(reversed(possible)))
 
 
 def class_of(evidence: Evidence, message: Mapping[str, Any]) -> int:

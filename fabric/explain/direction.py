@@ -63,7 +63,7 @@ class Directions:
         forth, back = {evidence.port_named(name) for name in path}, frozenset[int]()
         if ends is not None:
             src, dst = (int(evidence.fabric.by_name[name].id) for name in ends)
-            forth, back = forth | evidence.ways(src, dst), evidence.ways(dst, src)
+            forth, back = forth | evidence.ports_between(src, dst), evidence.ports_between(dst, src)
         self._forth, self._back = forth, back - forth
         self._answers, self._data = _sizes(evidence, qp, sizes_bytes)
 

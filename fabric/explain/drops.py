@@ -23,6 +23,8 @@ from fabric.runs.measures import BUFFER_REASONS
 from fabric.runs.verdict import reason_text
 from fabric.units import PS_PER_NS, PS_PER_S, count
 
+HOLE_REASONS: Final = (DropReason.NO_ROUTE, DropReason.TTL)
+"""Of black holes and routing loops."""
 WHY: Final = {
     DropReason.HEADROOM: "the group's headroom was full",
     DropReason.SHARED_HEADROOM_POOL: "the shared headroom pool was exhausted: enlarge it, or pause earlier",

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fabric.dataplane.state.codes import EventKind, LoadBalance
+from fabric.dataplane.state.codes import BY_FLOW, EventKind
 from fabric.errors import RunDirError
 from fabric.explain import pause_tree
 from fabric.ids import NodeId
@@ -229,12 +229,12 @@ class Evidence:
         ends = zip(self.messages["src"].tolist(), self.messages["dst"].tolist(), strict=True)
         for row, (path, pair) in enumerate(zip(paths, ends, strict=True)):
             if path is None and pair not in spread:
-                spread[pair] = self.ways(*pair)
+                spread[pair] = self.ports_between(*pair)
             for port in spread[pair] if path is None else map(self.port_named, path):
                 found.setdefault(port, []).append(row)
         return {port: np.array(rows, np.int64) for port, rows in found.items()}
 
-    def ways(self, src: int, dst: int) -> frozenset[int]:
+    def ports_between(self, src: int, dst: int) -> frozenset[int]:
         """PortIds of every port on a shortest path between two hosts (NodeIds), with every cable up."""
         ports: set[int] = set()
         frontier = {src}
@@ -256,7 +256,7 @@ class Evidence:
     def spreads(self) -> bool:
         """Whether a switch sprays packets or moves flowlets, so that a queue pair has no single path."""
         chosen = endstate.read(self.run).switches["load_balance"]
-        return not set(chosen.tolist()) <= {LoadBalance.ECMP, LoadBalance.WEIGHTED}
+        return not set(chosen.tolist()) <= BY_FLOW
 
     @property
     def notified_by(self) -> str:

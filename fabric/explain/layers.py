@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.state.codes import DropReason
 from fabric.errors import RunDirError
+from fabric.explain.balance import members
+from fabric.explain.drops import HOLE_REASONS
 from fabric.explain.evidence import Evidence, Place
 from fabric.render.document import Layer, Unit
 from fabric.runs import endstate
@@ -31,7 +33,6 @@ MAX_CHANGES: Final = 120_000
 """Changes of values on one page, about 1.2 MB; with more the intervals become longer."""
 LEAST_LOAD: Final = 0.05
 """Mean load of equal-cost links below which their balance is not shown: one message would decide it."""
-_HOLES: Final = (DropReason.NO_ROUTE, DropReason.TTL)
 _WORDS: Final = {DropReason.INJECTED: "lost silently: no real switch counts them"}
 _SHARES: Final = (0.0, 0.01, 0.05, 0.2, 0.5)
 _COUNTS: Final = (0.0, 10.0, 100.0, 1_000.0, 10_000.0)
@@ -190,27 +191,12 @@ class Sampled:
 
     def _balance(self) -> Layer:
         """A port's bytes over what it would have had if every group it is a member of were even."""
-        table = self.evidence.run.timeseries(["ecmp_member_bytes"])
-        ports = self.evidence.ports_of(table)
-        groups = np.asarray(table["item"].combine_chunks().fill_null(-1)).astype(np.int64)
-        times = np.asarray(table["time_ns"].combine_chunks()).astype(np.int64)
-        values = np.asarray(table["value"].combine_chunks().fill_null(0)).astype(np.int64)
-        order = np.lexsort((times, ports, groups))
-        ports, groups, times, values = ports[order], groups[order], times[order], values[order]
-        starts = np.flatnonzero(np.diff(groups, prepend=-2) | np.diff(ports, prepend=-2))
-        members: dict[int, dict[int, Values]] = {}
-        stops = np.append(starts[1:], len(ports))[: len(starts)]  # none where no group has several members
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            of_member = self.growth(times[start:stop], values[start:stop])
-            members.setdefault(int(groups[start]), {})[int(ports[start])] = of_member
         sent: dict[int, Values] = {}
         fair: dict[int, Values] = {}
         sizes = endstate.read(self.evidence.run).groups["count"]
-        for group, own in members.items():
-            size = int(sizes[group])
-            if size < 2:
-                continue
-            mean = np.sum(list(own.values()), axis=0) / size
+        for group, counters in members(self.evidence).items():
+            own = {port: self.growth(*counter) for port, counter in counters.items()}
+            mean = np.sum(list(own.values()), axis=0) / int(sizes[group])
             for port, values_ in own.items():
                 sent[port] = sent.get(port, 0.0) + values_
                 fair[port] = fair.get(port, 0.0) + mean
@@ -229,7 +215,7 @@ class Sampled:
         parts = {
             _WORDS.get(reason, DROP_HELP[reason]): self.by_port(f"drop_{reason.name.lower()}_pkts", self.growth)
             for reason in DropReason
-            if reason in DROP_HELP and reason not in _HOLES
+            if reason in DROP_HELP and reason not in HOLE_REASONS
         }
         parts["in flight when the link went down"] = self.by_port("lost_pkts", self.growth)
         return self._counted(
@@ -238,7 +224,9 @@ class Sampled:
         )  # fmt: skip
 
     def _holes(self) -> Layer:
-        parts = {DROP_HELP[reason]: self.by_port(f"drop_{reason.name.lower()}_pkts", self.growth) for reason in _HOLES}
+        parts = {
+            DROP_HELP[reason]: self.by_port(f"drop_{reason.name.lower()}_pkts", self.growth) for reason in HOLE_REASONS
+        }
         return self._counted(
             HOLES, "Black holes", "packets discarded for lack of a route or of time to live in the interval",
             parts, "No packet met a black hole: none lacked a route, and no time to live ran out.",

@@ -58,7 +58,7 @@ def account(
     """
     start_ns = message["start_ns"]
     arrived_ns = until_ns if message["arrived_ns"] is None else min(message["arrived_ns"], until_ns)
-    way = acknowledgements.way_back(evidence, message)
+    way = acknowledgements.return_path(evidence, message)
     class_back = acknowledgements.class_of(evidence, message)
     control = control_of(evidence, message)
     left: Spans = [(start_ns, arrived_ns)]
@@ -93,7 +93,7 @@ def account(
 
 
 def _silent(
-    evidence: Evidence, message: dict[str, Any], left: Spans, way: acknowledgements.Way, class_back: int,
+    evidence: Evidence, message: dict[str, Any], left: Spans, way: acknowledgements.ReturnPath, class_back: int,
     losses: Moments, harm: str, *, windowed: bool,
 ) -> tuple[Spans, list[Part]]:  # fmt: skip
     """Rule 4."""

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from fabric.dataplane.state.codes import DropReason, EventKind
-from fabric.explain.acknowledgements import class_of, way_back
+from fabric.explain.acknowledgements import class_of, return_path
 from fabric.explain.direction import Direction, Directions
 from fabric.explain.drops import WHY
 from fabric.explain.evidence import Evidence
@@ -100,7 +100,7 @@ def emptied_queues(evidence: Evidence, message: Mapping[str, Any], start_ns: int
     """Emptied queues on a message's path and on the certain part of its way back, in order of time."""
     events = evidence.events(["drop"])
     times = events["time_ps"] // PS_PER_NS
-    way = way_back(evidence, message)
+    way = return_path(evidence, message)
     forth = {evidence.port_named(name) for name in message["path"] or ()}
     classes = dict.fromkeys(forth, message["priority"])
     classes |= dict.fromkeys(set(way.certain) - set(classes), class_of(evidence, message))

@@ -5,11 +5,13 @@ Every instant from posting to arrival counts for the first of these that applies
 1. a port on its path was paused in its class: the origin of the pause tree is the cause;
 2. data of its queue pair had been lost and was not recovered yet, or the acknowledgement that would have stopped its
    timer had been lost;
-3. its reaction point allowed less than 95 % of line rate: the port on the path that marked most is named;
+3. its reaction point allowed less than 95 % of line rate: the port on the path that marked most is named, and told as
+   a collision where the ECMP hash had given it more than its share (balance.py);
 4. an earlier message of its queue pair had not arrived yet;
 5. none of these: its own way, which is propagation and latency, transmission, and the rest queueing.
 
-Intervals of rule 5 have no order in time, so they are told as propagation, transmission, queueing. Where a link of
+Intervals of rule 5 have no order in time, so they are told as propagation, transmission, queueing; the latter is a
+collision as in rule 3. Where a link of
 the path ran below its speed, what it took longer is the link's: its share of rules 4 and 5, and pauses and marks that
 began at its port.
 """
@@ -25,7 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.dataplane.state.codes import DropReason
+from fabric.explain.balance import Balance
 from fabric.explain.direction import Direction, Directions
+from fabric.explain.drops import HOLE_REASONS
 from fabric.explain.evidence import Evidence
 from fabric.explain.intervals import subtract
 from fabric.explain.message_account import FULL_RATE_RATIO
@@ -72,6 +76,7 @@ class Network:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._balance = Balance(evidence)
         resolved = evidence.run.manifest["scenario"]["resolved"]
         timer = resolved["transport"].get("retransmit_timeout")
         self._timer_ns = _time(None if timer == "off" else timer) // PS_PER_NS
@@ -159,7 +164,8 @@ class Network:
                 continue
             what = "acknowledgements" if back else "packets"
             device = self._evidence.fabric.node_of(port).name
-            yield drop, min(max(until, drop + 1), sent.end_ns), what, f"{device} ({name})"
+            hole = ", a black hole" if DropReason[name.upper()] in HOLE_REASONS else ""
+            yield drop, min(max(until, drop + 1), sent.end_ns), what, f"{device} ({name}{hole})"
 
     def _directions(self, sent: Sent) -> Directions:
         fabric, ends = self._evidence.fabric, None
@@ -192,7 +198,12 @@ class Network:
         if not name or not counts[name]:
             return sent.path[0], f"rate cut by {control}"
         slow = self.slow_port(self._evidence.port_named(name), sent.start_ns, sent.end_ns)
+        if not slow and self._collides(name, sent):
+            return name, f"ECMP collision at {name}: rate cut by {control}, its marks"
         return name, slow or f"rate cut by {control}, marks of {name}"
+
+    def _collides(self, name: str, sent: Sent) -> bool:
+        return self._balance.collides(self._evidence.port_named(name), sent.start_ns, sent.end_ns)
 
     # ===== the rest =====
 
@@ -281,18 +292,16 @@ class Network:
         )
         deepest = self._deepest(sent)
         slow = self.slow_port(self._evidence.port_named(deepest), sent.start_ns, sent.end_ns) if deepest else ""
+        held = f"queueing and latency at {deepest}" if deepest else "queueing and latency"
+        if deepest and self._collides(deepest, sent):
+            held = f"ECMP collision at {deepest}: queueing and latency"
         yield from _laid(
             spans,
             [
                 (flight, "propagation", " ".join(sent.path[-1:]), "propagation and latency"),
                 (send, "transmission", sent.path[0], "transmission at line rate"),
                 (extra, "transmission", slow_at, cause),
-                (
-                    rest,
-                    "queueing",
-                    deepest,
-                    slow or (f"queueing and latency at {deepest}" if deepest else "queueing and latency"),
-                ),
+                (rest, "queueing", deepest, slow or held),
             ],
         )
 

@@ -66,6 +66,7 @@ def suggested(causes: Sequence[tuple[str, int]], stragglers: Sequence[Straggler]
         ("pause that began", "pauses"),
         ("packets lost", "losses"),
         ("rate cut", "rate-cuts"),
+        ("ECMP collision", "collisions"),
         ("queueing", "collisions"),
         ("waiting in the queue pair", "collisions"),
     )

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from fabric.dataplane.state.codes import HashAlgorithm
+from fabric.dataplane.state.codes import LINEAR_HASHES, HashAlgorithm
 from fabric.forwarding.flowpath import ENTROPY_PORTS
 from fabric.forwarding.tables import Forwarding
 from fabric.forwarding.walk import Flows, Ints, Walks, walk
@@ -150,6 +150,8 @@ def relation(at: Forwarding, first: int, second: int) -> str:
             f"both compute xor; seeds {one.hash_seed} and {two.hash_seed} flip the same bits of every hash, "
             "so they change the order of members and not which flows share one"
         )
+    if one.hash_algorithm not in LINEAR_HASHES:
+        return f"both compute {name}, and seeds {one.hash_seed} and {two.hash_seed} agree on these flows"
     return (
         f"both compute {name}, which is linear: another seed permutes the bits of the hash, and seeds "
         f"{one.hash_seed} and {two.hash_seed} choose members by the same bits"
@@ -161,10 +163,12 @@ def remedy(at: Forwarding, first: int, second: int) -> str:
     one, two = at.params.switches[first], at.params.switches[second]
     if one.hash_algorithm is two.hash_algorithm is HashAlgorithm.XOR:
         return "a seed per switch and a hash that is not linear (switches.hash: {algorithm: murmur3, seed: per-switch})"
-    if one.hash_seed == two.hash_seed and one.hash_algorithm is HashAlgorithm.MURMUR3:
+    if one.hash_seed == two.hash_seed and one.hash_algorithm not in LINEAR_HASHES:
         return "a seed per switch (switches.hash.seed: per-switch)"
     if one.hash_seed == two.hash_seed:
         return "a seed per switch and a hash that is not linear (switches.hash: {algorithm: murmur3, seed: per-switch})"
+    if one.hash_algorithm is two.hash_algorithm and one.hash_algorithm not in LINEAR_HASHES:
+        return "another seed in one of the two tiers (switches.overrides)"
     return (
         "a hash that is not linear (switches.hash.algorithm: murmur3), or another algorithm in one of the two "
         "tiers (switches.overrides)"

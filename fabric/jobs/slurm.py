@@ -214,7 +214,7 @@ def _structure(switches: list[Switch], blocks: list[tuple[str, tuple[str, ...]]]
             seen.add(above)
             name = above  # noqa: PLW2901  climbing
         if above is not None:
-            yield Problem(file, f"switches are above each other in a circle, at '{above}'", "remove one of the lines")
+            yield Problem(file, f"switches are above each other in a cycle, at '{above}'", "remove one of the lines")
             return
     owner: dict[str, str] = {}
     for name, nodes in [*((switch.name, switch.nodes) for switch in switches), *blocks]:

@@ -28,14 +28,14 @@ SEEN_S: Final = 10.0
 """An estimate is given once this share of it, or this much wall time, has passed."""
 
 
-LOOKS: Final = 64
+OBSERVATIONS: Final = 64
 """Observations kept per window, which bounds the memory of a long run with many hosts."""
 TAIL_RATIO: Final = 0.2
 """With less than this share of the payload left, the slowest receiver counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Observation:
     """The state of a run at one moment."""
 
     wall_s: float
@@ -57,36 +57,38 @@ class Pace:
 
     def __init__(self, end_ps: int, expected: NDArray[np.int64] | None) -> None:
         self._end_ps, self._expected = end_ps, expected
-        self._looks: deque[Look] = deque()
-        self._first: Look | None = None
+        self._observations: deque[Observation] = deque()
+        self._first: Observation | None = None
 
-    def look(self, at: Look) -> None:
+    def observe(self, at: Observation) -> None:
         """Add an observation. Measuring begins with the first, so that compiling does not count."""
         if self._first is None:
             self._first = at
         window_s = max(WINDOW_S, WINDOW_RATIO * (at.wall_s - self._first.wall_s))
-        if len(self._looks) > 2 and at.wall_s - self._looks[-2].wall_s < window_s / LOOKS:
-            self._looks.pop()  # the latest is always kept, earlier ones at this distance
-        self._looks.append(at)
-        while len(self._looks) > 2 and at.wall_s - self._looks[1].wall_s >= window_s:
-            self._looks.popleft()
+        if len(self._observations) > 2 and at.wall_s - self._observations[-2].wall_s < window_s / OBSERVATIONS:
+            self._observations.pop()  # the latest is always kept, earlier ones at this distance
+        self._observations.append(at)
+        while len(self._observations) > 2 and at.wall_s - self._observations[1].wall_s >= window_s:
+            self._observations.popleft()
 
     @property
     def hops_per_s(self) -> float | None:
         """Packet-hops per second of wall time over the last window; None before two observations."""
-        if len(self._looks) < 2:
+        if len(self._observations) < 2:
             return None
-        last = self._looks[-1]
-        first = next((it for it in reversed(self._looks) if last.wall_s - it.wall_s >= SMOOTH_S), self._looks[0])
+        last = self._observations[-1]
+        first = next(
+            (it for it in reversed(self._observations) if last.wall_s - it.wall_s >= SMOOTH_S), self._observations[0]
+        )
         took_s = last.wall_s - first.wall_s
         return (last.packet_hops - first.packet_hops) / took_s if took_s > 0 else None
 
     @property
     def eta_s(self) -> float | None:
         """Wall time to the end; None before the first estimate."""
-        if self._first is None or len(self._looks) < 2:
+        if self._first is None or len(self._observations) < 2:
             return None
-        first, last = self._looks[0], self._looks[-1]
+        first, last = self._observations[0], self._observations[-1]
         gone_s, took_s = last.wall_s - self._first.wall_s, last.wall_s - first.wall_s
         if gone_s < FIRST_S or took_s <= 0:
             return None
@@ -102,7 +104,7 @@ class Pace:
             return None
         return min(known)
 
-    def _payload_s(self, first: Look, last: Look, took_s: float) -> float | None:
+    def _payload_s(self, first: Observation, last: Observation, took_s: float) -> float | None:
         """Wall time until all payload has arrived."""
         if self._expected is None:
             return None

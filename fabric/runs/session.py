@@ -35,7 +35,7 @@ from fabric.dataplane.state.types import TRACE
 from fabric.errors import InvariantError, RunDirError
 from fabric.runs import checkpoint, eventlog, folder, messages, transfers
 from fabric.runs.checkpoint import Checkpoint
-from fabric.runs.pace import Look, Pace
+from fabric.runs.pace import Observation, Pace
 from fabric.runs.recorder import Recorder
 from fabric.runs.serving_times import ServingPlan
 from fabric.runs.summary import Ending
@@ -478,7 +478,7 @@ class Session:
         delivered = latest.hosts["goodput_bytes"].astype(np.int64)
         # A fault may need a kernel for the first time in the middle of a run; its compilation must not change the pace.
         simulated_s = time.monotonic() - self._compiler.seconds
-        self._pace.look(Look(simulated_s, engine.now_ps, engine.packet_hops, delivered))
+        self._pace.observe(Observation(simulated_s, engine.now_ps, engine.packet_hops, delivered))
         self._hooks.on_progress(
             Progress(engine.now_ps, end_ps, engine.packet_hops, self._pace.hops_per_s, self._pace.eta_s, latest)
         )

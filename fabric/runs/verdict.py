@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from fabric.dataplane.state.codes import DropReason, LoadBalance
+from fabric.dataplane.state.codes import BY_FLOW, PER_PACKET, DropReason
 from fabric.runs import convergence, messages
 from fabric.runs.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
@@ -349,9 +349,9 @@ def _reordering(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
     """Reordering that NICs treated as loss."""
     again, dropped = int(metrics["transport.retransmits"] or 0), int(metrics["drops.total"] or 0)
     late = int(now.hosts["out_of_sequence"].sum())
-    spread = set(now.switches["load_balance"].tolist()) - {LoadBalance.ECMP, LoadBalance.WEIGHTED}
+    spread = set(now.switches["load_balance"].tolist()) - BY_FLOW
     if late and again > dropped and spread:
-        sprays = bool(spread & {LoadBalance.SPRAY, LoadBalance.ADAPTIVE})
+        sprays = bool(spread & PER_PACKET)
         yield (
             "problem" if sprays else "warning",
             (

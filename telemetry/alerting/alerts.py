@@ -93,7 +93,7 @@ def _where_it_begins(queues: Expr, storms: Expr) -> Expr:
     """Rows of queues, with the device at the other end; without those towards switches while a port towards a host has
     a row of `storms` of the same class, so that there is an alert about that host.
 
-    A port that stands still fills its switch, which then pauses its neighbours just as long: the watchdog of each of
+    A port that stays paused fills its switch, which then pauses its neighbours just as long: the watchdog of each of
     them detects a storm and drops, and the device at its other end is a victim, not the origin. Their last drops come
     while the fabric drains (DRAIN_S), so `storms` looks back twice as long. Storms between switches alone, as in a
     cycle, have rows; beside the storm of a host they have them when it is over.

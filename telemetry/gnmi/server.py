@@ -133,10 +133,10 @@ def _try(host: str, port: int, listen: str) -> None:
     """Whether the address can be listened on: gRPC says only that it cannot. Raises: ListenError."""
     try:
         family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, proto) as door:
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            door.bind(address)
-            door.listen(1)
+        with socket.socket(family, kind, proto) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(1)
     except OSError as error:
         used = error.errno == errno.EADDRINUSE
         hint = (

@@ -6,7 +6,7 @@
     gap        an interval of more than three others, but of an info metric, which lasts as long as its labels hold
     reset      a counter that falls to a lower value and goes on from there
     wrap       a counter that passes 2**32
-    stale      a counter that stands still, or shows an older value, and then makes up for it; a counter that ends
+    stale      a counter that does not change, or shows an older value, and then makes up for it; a counter that ends
     rate       more bytes, packets or seconds than the interval allows at line rate
 
 A limit has a slack of one largest frame, because a frame is counted when it ends, and of the clock's resolution.
@@ -240,7 +240,7 @@ def _ended(series: Series, end_ns: int) -> Iterator[Finding]:
 
 
 def _pairs(counters: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Series, Meaning]]) -> Iterator[Finding]:
-    """Bytes and packets of the same frames: one of them stands still."""
+    """Bytes and packets of the same frames: one of them does not change."""
     for (_, labels), (series, about) in counters.items():
         other = counters.get((about.pair, labels)) if about.pair else None
         if other is None or not np.array_equal(series.times_ns, other[0].times_ns):

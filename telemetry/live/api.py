@@ -273,10 +273,10 @@ class Api:
         rows = _whole(query, "rows", DEFAULT_ROWS, 1, MAX_ROWS)
         simulation = self._simulation
 
-        def look() -> tuple[Body, list[Body], Any]:
+        def read() -> tuple[Body, list[Body], Any]:
             return self._standing(), self._world.incidents(), simulation.engine.snapshot()
 
-        status, incidents, snapshot = simulation.mailbox.ask(look)
+        status, incidents, snapshot = simulation.mailbox.ask(read)
         return {
             "status": {**status, "hosts_paused": still_hosts(snapshot)},
             **self._views.view(status["pass"], snapshot, rows),

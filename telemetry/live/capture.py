@@ -4,7 +4,7 @@ Rules
 1. Faults and changes of the API are in the packets, because the tap is at the engine of the run.
 2. The tap is attached only while somebody reads: a file from the start to the end of the run, a FIFO from a reader's
    arrival to its leaving. A reader that leaves ends its capture, never the run.
-3. A reader that stands still holds the run for at most PATIENCE_S. Then frames are left out, and the comment of the
+3. A reader that stops reading holds the run for at most PATIENCE_S. Then frames are left out, and the comment of the
    next frame has their number.
 4. Times are simulated time over all passes, so that they never decrease.
 

@@ -45,8 +45,8 @@ class LiveCollector(Collector, Observer):
         self._layer = layer
         self._clock = clock
         self._simulation: Simulation | None = None
-        self._look: Callable[[], Snapshot] | None = None
-        self._last_look: Callable[[], Snapshot] | None = None
+        self._read: Callable[[], Snapshot] | None = None
+        self._read_last: Callable[[], Snapshot] | None = None
         self._one_scrape = threading.Lock()
         self._own = threading.Lock()
         # Tables of a new pass may be shorter than those of the last, so each has its own rows.
@@ -54,12 +54,12 @@ class LiveCollector(Collector, Observer):
         self._ended: Snapshot | None = None
         self._last: tuple[float, int] | None = None
 
-    def watch(self, simulation: Simulation, look: Callable[[], Snapshot], last: Callable[[], Snapshot]) -> None:
+    def watch(self, simulation: Simulation, read: Callable[[], Snapshot], last: Callable[[], Snapshot]) -> None:
         """Set the simulation, and the functions that take a Snapshot for a scrape and at the end of a pass.
 
         This is not an argument of __init__ because the simulation is made after its observers.
         """
-        self._simulation, self._look, self._last_look = simulation, look, last
+        self._simulation, self._read, self._read_last = simulation, read, last
 
     # ===== observer =====
 
@@ -73,7 +73,7 @@ class LiveCollector(Collector, Observer):
 
     def end(self, reason: str, now: Snapshot) -> None:  # noqa: ARG002  why it ended does not count
         """Keep the last Snapshot; the next pass adds it to the totals."""
-        self._ended = now if self._last_look is None else self._last_look()
+        self._ended = now if self._read_last is None else self._read_last()
 
     # ===== scrapes =====
 
@@ -88,15 +88,15 @@ class LiveCollector(Collector, Observer):
 
         Raises: BusyError; FabricError until the engine has answered for the first time.
         """
-        if self._simulation is None or self._look is None:
+        if self._simulation is None or self._read is None:
             return []
-        simulation, look = self._simulation, self._look
+        simulation, read = self._simulation, self._read
         if not simulation.started:  # immediately: a scrape that waits for the compiler would time out
             raise FabricError(STARTING, "ask again when /-/ready says so")
         with self._one_scrape:
             # All values of one time: passes may begin before this thread continues.
             standing, snapshot, (totals, metrics) = simulation.mailbox.ask(
-                lambda: (simulation.standing(), look(), self._pass)
+                lambda: (simulation.standing(), read(), self._pass)
             )
             start_s = self._clock()
             with self._own:

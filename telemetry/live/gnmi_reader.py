@@ -28,11 +28,11 @@ class GnmiReader:
     def watch(self, simulation: Simulation, peek: Callable[[], Snapshot], last: Callable[[], Snapshot]) -> None:
         """Set the simulation, and the functions that take a Snapshot for a reading and at the end of a pass."""
 
-        def look() -> Snapshot:
+        def read() -> Snapshot:
             self._time_ns = self._clock_ns()  # in the simulation thread: the time of the counters
             return peek()
 
-        self._collector.watch(simulation, look, last)
+        self._collector.watch(simulation, read, last)
 
     def __call__(self) -> Reading:
         """A reading of the present state. Raises: FabricError."""

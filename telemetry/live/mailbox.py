@@ -5,7 +5,7 @@ No other thread accesses the engine, so requests need no lock. Rules
 1. Reads (scrapes, status, views) have priority over changes (faults, configuration); each kind is first in, first out.
 2. One call of `work` carries out the reads that were queued when it began, and at most one change: the run advances
    between two changes, and a read waits for at most one change.
-3. The queues are bounded: a read or change beyond MAX_LOOKS or MAX_CHANGES is refused at once, and a request that has
+3. The queues are bounded: a read or change beyond MAX_READS or MAX_CHANGES is refused at once, and a request that has
    not begun in time is cancelled.
 """
 
@@ -21,7 +21,7 @@ from fabric.errors import FabricError
 ANSWER_TIMEOUT_S: Final = 4.0
 """A scrape may wait for the previous one, so twice this time is less than Prometheus' default scrape_timeout of 10 s:
 Prometheus gets the error text before it gives up."""
-MAX_LOOKS: Final = 64
+MAX_READS: Final = 64
 MAX_CHANGES: Final = 32
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Mailbox:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._looks: deque[_Request[Any]] = deque()
+        self._reads: deque[_Request[Any]] = deque()
         self._changes: deque[_Request[Any]] = deque()
 
     def ask(self, work: Callable[[], T], timeout_s: float = ANSWER_TIMEOUT_S, *, change: bool = False) -> T:
@@ -65,7 +65,7 @@ class Mailbox:
         Raises: BusyError where the work has not begun in time; it is then cancelled.
         """
         request = _Request(work)
-        waiting, most = (self._changes, MAX_CHANGES) if change else (self._looks, MAX_LOOKS)
+        waiting, most = (self._changes, MAX_CHANGES) if change else (self._reads, MAX_READS)
         with self._changed:
             if len(waiting) >= most:
                 raise BusyError(
@@ -90,9 +90,9 @@ class Mailbox:
     def work(self, timeout_s: float | None) -> bool:
         """Carry out requests; wait for one up to timeout_s (None: forever). Returns whether there was any."""
         with self._changed:
-            self._changed.wait_for(lambda: self._looks or self._changes, timeout_s)
-            found = list(self._looks)
-            self._looks.clear()
+            self._changed.wait_for(lambda: self._reads or self._changes, timeout_s)
+            found = list(self._reads)
+            self._reads.clear()
             if self._changes:
                 found.append(self._changes.popleft())
         for request in found:

@@ -40,7 +40,7 @@ class Seen(Observer):
         """Final counters of a pass, polled or not: the device continues to count from there."""
         return self._world.engine.snapshot()
 
-    def look(self) -> Snapshot:
+    def read(self) -> Snapshot:
         """Called by the simulation thread."""
         if self._seen is None:
             return self._world.engine.snapshot()
@@ -49,5 +49,5 @@ class Seen(Observer):
         return replace(self._seen, time_ps=self._world.engine.now_ps, **tables)
 
     def peek(self) -> Snapshot:
-        """As `look`, which has no effect here."""
-        return self.look()
+        """As `read`, which has no effect here."""
+        return self.read()

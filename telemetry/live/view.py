@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Reading:
     wall_s: float
     number: int
     time_ps: int
@@ -43,42 +43,44 @@ class ViewMaker:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._old: _Look | None = None
-        self._new: _Look | None = None
+        self._old: _Reading | None = None
+        self._new: _Reading | None = None
 
     def view(self, number: int, now: Snapshot, rows: int = DEFAULT_ROWS) -> dict[str, Any]:
         """The most important rows of pass `number`.
 
         Returns: window_seconds (simulated), ports and queues as lists of rows, highest values first.
         """
-        look = _Look(self._clock(), number, now.time_ps, now.prios["rx_paused_ps"], now.ports["busy_ps"])
+        reading = _Reading(self._clock(), number, now.time_ps, now.prios["rx_paused_ps"], now.ports["busy_ps"])
         with self._lock:
-            before = self._before(look)
-        window_ps = look.time_ps - before.time_ps
+            before = self._before(reading)
+        window_ps = reading.time_ps - before.time_ps
         return {
             "window_seconds": window_ps / PS_PER_S,
-            "ports": _ports(now, look, before, rows),
+            "ports": _ports(now, reading, before, rows),
             "queues": _queues(now, rows),
         }
 
-    def _before(self, look: _Look) -> _Look:
-        if self._new is None or self._new.number != look.number:
+    def _before(self, reading: _Reading) -> _Reading:
+        if self._new is None or self._new.number != reading.number:
             # The beginning of the pass: the reference of the views of its first second.
-            self._old = _Look(look.wall_s, look.number, 0, np.zeros_like(look.paused_ps), np.zeros_like(look.busy_ps))
-            self._new = look
-        elif look.wall_s - self._new.wall_s >= BASELINE_S and look.time_ps > self._new.time_ps:
-            self._old, self._new = self._new, look
-        return self._old if self._old is not None else look
+            self._old = _Reading(
+                reading.wall_s, reading.number, 0, np.zeros_like(reading.paused_ps), np.zeros_like(reading.busy_ps)
+            )
+            self._new = reading
+        elif reading.wall_s - self._new.wall_s >= BASELINE_S and reading.time_ps > self._new.time_ps:
+            self._old, self._new = self._new, reading
+        return self._old if self._old is not None else reading
 
 
-def _ports(now: Snapshot, look: _Look, before: _Look, count: int) -> list[Row]:
-    fabric, window_ps = now.fabric, max(look.time_ps - before.time_ps, 1)
-    lossless = now.flow_controlled | (look.paused_ps > 0)
+def _ports(now: Snapshot, reading: _Reading, before: _Reading, count: int) -> list[Row]:
+    fabric, window_ps = now.fabric, max(reading.time_ps - before.time_ps, 1)
+    lossless = now.flow_controlled | (reading.paused_ps > 0)
     port, class_ = np.nonzero(lossless)
-    paused = (look.paused_ps - before.paused_ps)[port, class_] / window_ps
+    paused = (reading.paused_ps - before.paused_ps)[port, class_] / window_ps
     # A frame counts as sent from its beginning, so a window may have slightly more than its length.
-    busy = np.minimum((look.busy_ps - before.busy_ps)[port] / window_ps, 1.0)
-    order = np.lexsort((port, -busy, -look.paused_ps[port, class_], -paused))[:count]
+    busy = np.minimum((reading.busy_ps - before.busy_ps)[port] / window_ps, 1.0)
+    order = np.lexsort((port, -busy, -reading.paused_ps[port, class_], -paused))[:count]
     still = now.paused
     return [
         {
@@ -89,7 +91,7 @@ def _ports(now: Snapshot, look: _Look, before: _Look, count: int) -> list[Row]:
             "up": bool(now.ports["up"][at]),
             "paused": bool(still[at, c]),
             "paused_ratio": round(share, 6),
-            "paused_seconds": int(look.paused_ps[at, c]) / PS_PER_S,
+            "paused_seconds": int(reading.paused_ps[at, c]) / PS_PER_S,
             "pausing": bool(now.pausing[at, c]),
             "transmit_ratio": round(load, 6),
         }

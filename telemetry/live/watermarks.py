@@ -22,7 +22,7 @@ WATERMARKS: Final = {
 }
 """Fields of a Snapshot's tables that every sample resets (fabric/dataplane/engine/counters.py reset_watermarks)."""
 
-Look = TypeVar("Look", bound=Snapshot)
+Counters = TypeVar("Counters", bound=Snapshot)
 
 
 class Watermarks:
@@ -39,7 +39,7 @@ class Watermarks:
                 before = self._highest.get((table, field))
                 self._highest[table, field] = values if before is None else np.maximum(before, values)
 
-    def look(self, now: Look) -> Look:
+    def read(self, now: Counters) -> Counters:
         """The same Snapshot with the watermarks since the last read; resets them."""
         self.sample(now)
         tables = {}

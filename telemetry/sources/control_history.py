@@ -127,7 +127,7 @@ def _evpn(switch: Switch, *, overlay: bool) -> Iterator[EvpnRoutes]:
 
 def _moves(run: ControlRun) -> Iterator[tuple[int, int, int]]:
     """(time_ns, router, VNI) of every address that moved to another VTEP, as learnt by a router, in order of time."""
-    believed = {
+    learned = {
         (router, *place): vtep
         for router, places in enumerate(run.locations_at_start)
         for place, (vtep, _) in places.items()
@@ -135,6 +135,6 @@ def _moves(run: ControlRun) -> Iterator[tuple[int, int, int]]:
     for it in run.locations:
         key = it.router, it.vni, it.mac
         if it.vtep is not None:
-            if believed.get(key, it.vtep) != it.vtep:
+            if learned.get(key, it.vtep) != it.vtep:
                 yield it.time_ns, it.router, it.vni
-            believed[key] = it.vtep
+            learned[key] = it.vtep

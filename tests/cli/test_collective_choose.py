@@ -18,6 +18,11 @@ def test_the_table_has_a_row_for_each_size_with_the_choice(capsys: pytest.Captur
     assert "5813.6" in rows[1]
 
 
+def test_sizes_are_spaced_by_a_factor_as_those_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collective", "choose", "all-reduce", "--sizes", "1KiB:4GiB:4", "--json"]) == 0
+    assert [it["size_bytes"] for it in json.loads(capsys.readouterr().out)] == [1024 * 4**it for it in range(12)]
+
+
 def test_json_has_the_reason_and_every_prediction(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collective", "choose", "all-reduce", "--nodes", "4", "--sizes", "64MiB", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -31,7 +36,8 @@ def test_json_has_the_reason_and_every_prediction(capsys: pytest.CaptureFixture[
     [
         (["--generation", "ampere"], "not known"),
         (["--sizes", "5"], "no unit"),
-        (["--sizes", "2MiB:1MiB"], "0 sizes"),
+        (["--sizes", "2MiB:1MiB"], "is not FROM:TO[:FACTOR]"),
+        (["--sizes", "1KiB:4KiB:1"], "is not FROM:TO[:FACTOR]"),
         (["--sizes", ","], "--sizes"),
         (["--channels", "16"], "COUNT:GB/S"),
         (["--channels", "0:nan"], "carries nothing"),

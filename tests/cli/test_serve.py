@@ -175,8 +175,8 @@ def test_a_scenario_with_problems_is_refused_as_run_refuses_it(tmp_path: Path, c
 
 
 def test_a_port_in_use_is_one_clear_error(tmp_path: Path, capsys: Capture) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        listen = f"127.0.0.1:{door.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listen = f"127.0.0.1:{listener.getsockname()[1]}"
         out = tmp_path / "out"
         assert main(["serve", str(scenario(tmp_path)), "--listen", listen, "--quiet", "--out", str(out)]) == 2
     error = capsys.readouterr().err
@@ -223,8 +223,8 @@ def test_top_refuses_what_it_cannot_do(capsys: Capture, options: list[str], text
 def test_top_says_where_nobody_answers(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("FABRIC_TOKEN", raising=False)
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        port = door.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     assert main(["top", f"127.0.0.1:{port}", "--once"]) == 2
     assert "start `fabric serve`" in capsys.readouterr().err
 

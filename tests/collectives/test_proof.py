@@ -107,15 +107,15 @@ def test_a_size_that_is_not_that_of_the_cells_is_found() -> None:
         check_sizes(wrong)
 
 
-def test_needs_in_a_circle_are_found() -> None:
+def test_needs_in_a_cycle_are_found() -> None:
     schedule = build("ring", a_request("all-reduce", 2, 10))
     table = schedule.transfers
-    circle = replace(
+    cycle = replace(
         table, earlier=np.append(table.earlier, [0, 1]), later=np.append(table.later, [1, 0]),
         lead=np.append(table.lead, [1, 1]), per=np.append(table.per, [0, 0]), event=np.append(table.event, [0, 0]),
     )  # fmt: skip
     with pytest.raises(ScheduleError, match="wait for one another"):
-        prove(replace(schedule, transfers=circle))
+        prove(replace(schedule, transfers=cycle))
 
 
 @pytest.mark.parametrize("algorithm", [name for name, operation in PAIRS if operation == "all-reduce"])

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 from fabric.dataplane.engine.driver import Emulator
-from fabric.dataplane.state.codes import Stop
+from fabric.dataplane.state.codes import BY_FLOW, PER_PACKET, LoadBalance, Stop
 from fabric.forwarding.walk import Flows, Tables, Walks, walk
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
 
 MS = 10**9
+
+
+def test_every_load_balancing_is_by_flow_by_flowlet_or_by_packet() -> None:
+    """Reports, the default of transport.recovery and walks without a run ask these sets."""
+    assert sorted([*BY_FLOW, LoadBalance.FLOWLET, *PER_PACKET]) == sorted(LoadBalance)
 
 
 def compiled(

@@ -202,8 +202,8 @@ def test_a_vtep_that_knows_better_routes_on_and_one_that_knows_nothing_drops() -
 def test_two_leaves_that_send_a_packet_to_each_other_end_with_its_time_to_live() -> None:
     result = compiled(sends((10, 1), size="4KB"))
     leaf1, leaf2, leaf4 = NodeId(12), NodeId(13), NodeId(15)
-    circle = TenantRoutes(1, ((leaf4, NodeId(0), (leaf2,)), (leaf2, NodeId(0), (leaf4,))))
-    engine = simulated(replace(result, edits=(*result.edits, circle)))
+    cycle = TenantRoutes(1, ((leaf4, NodeId(0), (leaf2,)), (leaf2, NodeId(0), (leaf4,))))
+    engine = simulated(replace(result, edits=(*result.edits, cycle)))
     assert lost(engine, DropReason.TTL) > 0
     assert leaf1 not in {
         engine.fabric.ports[port].node for port in np.flatnonzero(engine.snapshot().drops["pkts"].sum(axis=(1, 2)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fabric.forwarding.ecmp_load import group_loads
-from fabric.forwarding.polarisation import Survey, relation, survey
+from fabric.forwarding.polarisation import Survey, relation, remedy, survey
 from fabric.forwarding.tables import Forwarding, forwarding_at
 from fabric.forwarding.walk import walk
 from fabric.scenario.compile.scenario import compile_scenario
@@ -65,6 +65,13 @@ def test_a_seed_per_switch_depolarises_murmur3_and_not_xor() -> None:
     found = survey(at, ROCE)
     assert reached(found) == {1}
     assert "flip the same bits" in relation(at, found.found[0].first, found.found[0].second)
+
+
+def test_two_seeds_of_a_hash_that_is_not_linear_are_not_called_linear() -> None:
+    at = fabric_with({"algorithm": "murmur3", "seed": "per-switch"})
+    first, second = sorted(at.params.switches)[:2]
+    assert "linear" not in relation(at, first, second)
+    assert "another seed" in remedy(at, first, second)
 
 
 def test_groups_of_coprime_sizes_do_not_polarise_even_with_one_hash() -> None:

@@ -246,9 +246,10 @@ def _another_control(world: World, written: dict[str, Any]) -> None:
     if written["cc"] == "hpcc-pint":
         written["cc"] = "hpcc"
     _own_parameters(world, written)
-    for name in ("dcqcn", "variable_window"):
-        if written["cc"] != "dcqcn" or name == "variable_window":
-            written.pop(name, None)
+    if written["cc"] != "dcqcn":
+        written.pop("dcqcn", None)
+    if written["cc"] != "dcqcn" or written.get("window", "auto") in {"auto", "off"}:
+        written.pop("variable_window", None)
     if not {"host", "workload"} & set(written):
         written["host"] = "*"
 

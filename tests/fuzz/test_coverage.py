@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -15,7 +15,7 @@ from tests.fuzz.choices import seeded
 from tests.fuzz.filling import NoStrategyError, World, fill, strategy
 from tests.fuzz.models import contents, models, universe
 
-CASES = 4000
+CASES = 20_000
 
 
 def test_every_field_of_the_schema_has_values() -> None:
@@ -29,9 +29,13 @@ def test_every_field_of_the_schema_has_values() -> None:
     assert not missing, "add values for them to tests/fuzz"
 
 
-@pytest.mark.slow  # the rarest word takes some 4,000 scenarios
+REFUSED: Final = {("TransportOverride", *it) for it in (("cc", "hpcc-pint"), ("pint", ""), ("pint", "Pint"))}
+"""HPCC-PINT cannot be one of several controls (docs/congestion-control.md)."""
+
+
+@pytest.mark.slow  # the rarest word, a preset of an override, takes some thousands of scenarios
 def test_every_field_word_and_kind_of_the_schema_is_generated(tmp_path: Path) -> None:
-    missing: set[object] = {*universe(), *METRICS, *OPERATORS}
+    missing: set[object] = {*universe(), *METRICS, *OPERATORS} - REFUSED
     for seed in range(CASES):
         if not missing:
             break

@@ -220,7 +220,7 @@ def test_blocks_are_combined_in_aligned_powers_of_two() -> None:
         ("nonsense", "not a list of Key=Value"),
         ("Nodes=n1", "neither a switch nor a block"),
         ("SwitchName=s0 Switches=s1", "has no line"),
-        ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "circle"),
+        ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "cycle"),
         ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", "given twice"),
         ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1", "list each node once"),
         ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\nSwitchName=c Switches=a\nSwitchName=d Switches=a", "one above"),

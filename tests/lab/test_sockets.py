@@ -58,12 +58,12 @@ def pair() -> Iterator[tuple[tuple[SpeakerSockets, Speaker, StringIO], tuple[Spe
                 it.stop()
 
 
-def simulate(done: Callable[[], bool], *doors: SpeakerSockets) -> None:
+def simulate(done: Callable[[], bool], *speakers: SpeakerSockets) -> None:
     """Serve both alternately, until `done`."""
-    until_ns = doors[0].now_ns + int(LIMIT_S * S)
+    until_ns = speakers[0].now_ns + int(LIMIT_S * S)
     while not done():
-        assert doors[0].now_ns < until_ns
-        for it in doors:
+        assert speakers[0].now_ns < until_ns
+        for it in speakers:
             it.run_until(lambda: False, it.now_ns + S // 200)
 
 

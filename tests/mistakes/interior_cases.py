@@ -152,8 +152,10 @@ CASES: Final = (
         replaced("   max-lsa 12000\n", "   max-metric router-lsa\n"),
         "spine1",
     ),
-    _case("nxos", "ospf", "one uplink is dear", "O4", "cost", _after(_N3, _LINK_N, f"{_LINK_N}  ip ospf cost 4000\n")),
-    _case("nvue", "ospf", "one uplink is dear", "O4", "cost", put(*_SWP3, "cost", value=4000)),
+    _case(
+        "nxos", "ospf", "one uplink is costly", "O4", "cost", _after(_N3, _LINK_N, f"{_LINK_N}  ip ospf cost 4000\n")
+    ),
+    _case("nvue", "ospf", "one uplink is costly", "O4", "cost", put(*_SWP3, "cost", value=4000)),
     # ===== the loopback =====
     _case("eos", "ospf", "the VTEP is not in it", "O3", "10.0.0.1", _after(_LOOP_E, _IN_E, "")),
     _case("nxos", "ospf", "the VTEP is not in it", "O3", "10.0.0.1", _after(_LOOP_N, _IN_N, "")),
@@ -190,7 +192,7 @@ CASES: Final = (
         replaced("   is-type level-2\n", "   is-type level-2\n   set-overload-bit\n"),
         "spine1",
     ),
-    _case("eos", "isis", "one uplink is dear", "O4", "cost", _after(_E3, "metric 50", "metric 5000")),
+    _case("eos", "isis", "one uplink is costly", "O4", "cost", _after(_E3, "metric 50", "metric 5000")),
     _case(
         "eos",
         "isis",

@@ -137,7 +137,7 @@ TWINS: Final = (
     ),
     _eos("a switch has longer timers than its neighbours", replaced("timers bgp 3 9", "timers bgp 30 90")),
     _eos(
-        "a neighbour is removed and written anew",
+        "a neighbour is removed and written again",
         replaced(
             "   neighbor 10.1.0.1 remote-as 65000\n",
             "   neighbor 10.1.0.1 remote-as 65009\n   no neighbor 10.1.0.1\n   neighbor 10.1.0.1 remote-as 65000\n",

@@ -55,7 +55,7 @@ TESTS: Final = (
     "tests/validate/test_edges.py",
     "tests/validate/test_checks.py",
     "tests/validate/test_variants.py",
-    "tests/configs/test_headroom.py",
+    "tests/configs/buffers/test_headroom.py",
     "tests/bgp/test_decision.py",
     "tests/bgp/test_tables.py",
     "tests/evpn/test_arp.py",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Final
 
+from tests.mutation.earlier import EARLIER, EARLIER_TEXT
 from tests.mutation.operators import Mutant
 from tests.mutation.packages import PACKAGES
 from tests.mutation.runner import Verdict
@@ -67,6 +68,21 @@ def once_survived() -> list[str]:
     ]
 
 
+def earlier_scores() -> list[str]:
+    """The scores of earlier states."""
+    rows = [f"| `{it.package}` | {it.moved} | {it.without} | {it.together} |" for it in EARLIER]
+    return [
+        "## Before",
+        "",
+        EARLIER_TEXT,
+        "",
+        "| package | before the move | without | with |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
 def report(results: Mapping[str, tuple[int, Sequence[tuple[Mutant, Verdict]]]], seed: int, added: Sequence[str]) -> str:
     """The page."""
     from tests.mutation.runner import SLOW_S
@@ -101,6 +117,7 @@ def report(results: Mapping[str, tuple[int, Sequence[tuple[Mutant, Verdict]]]], 
     ]
     survivors.sort(key=lambda row: (row[0].path, row[0].line))
     lines += [
+        *earlier_scores(),
         *once_survived(),
         "## Survivors",
         "",

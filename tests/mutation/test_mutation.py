@@ -11,7 +11,7 @@ import pytest
 from tests.mutation import runner
 from tests.mutation.operators import mutants
 from tests.mutation.packages import PACKAGES
-from tests.mutation.report import once_survived, report, wilson
+from tests.mutation.report import earlier_scores, once_survived, report, wilson
 from tests.mutation.runner import Ledger, Verdict, files_of, mutants_of
 from tests.mutation.survivors import EQUIVALENT, ONCE_SURVIVED, Caught
 
@@ -32,6 +32,7 @@ def test_what_once_survived_is_among_the_mutants(it: Caught, repo_root: Path) ->
 def test_each_test_that_detects_a_former_survivor_is_there_and_on_the_page(repo_root: Path) -> None:
     page = (repo_root / "docs" / "mutation.md").read_text(encoding="utf-8")
     assert "\n".join(once_survived()) in page
+    assert "\n".join(earlier_scores()) in page
     for it in ONCE_SURVIVED:
         file, _, name = it.test.partition("::")
         assert f"def {name}(" in (repo_root / file).read_text(encoding="utf-8")

@@ -47,7 +47,7 @@ def network_at(seconds: int, *faults: str, kind: str = "leaf-spine") -> tuple[Wo
 
 
 def where(here: World, network: Network, host: str = "host1") -> dict[str, str | None]:
-    """Leaf -> the leaf where it believes a host to be; None: it knows no place."""
+    """Leaf -> the leaf where it has learned a host; None: it knows no place."""
     endpoint = next(it for it in here.plan.endpoints if it.name == host)
     found = {}
     for router in here.plan.routers:

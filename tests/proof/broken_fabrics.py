@@ -148,7 +148,7 @@ def nothing(_: Fabric) -> None:
 
 
 def ring(fabric: Fabric, size: int = 5) -> None:
-    """Switches in a circle instead, each with a host."""
+    """Switches in a cycle instead, each with a host."""
     fabric.clear()
     for number in range(size):
         near = {

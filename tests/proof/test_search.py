@@ -239,7 +239,7 @@ def test_frames_against_the_pause_take_headroom(leaf: Bench) -> None:
 
 
 def test_a_run_that_comes_to_a_standstill_without_a_loss_fails_the_expectations_of_a_search(tmp_path: Path) -> None:
-    """`fabric run` of a hit exits with 1, also where packets wait for each other in a circle."""
+    """`fabric run` of a hit exits with 1, also where packets wait for each other in a cycle."""
     case = next(it for it in CASES if it.check == "D1").case(tmp_path)
     plan = RECIPES["D1"].plan(case)
     run = simulate(scenario_of(plan, lowered(plan), "ring") | {"expectations": list(EXPECTED)})

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from fabric.cli.main import main
-from fabric.qualify import judge
+from fabric.qualify import case_runs
 from fabric.qualify.cases import cases_of, plans
 from tests.qualify.qualify_mutants import HEALTHY, Config, healthy
 from tests.recordings import SONIC
@@ -43,15 +43,15 @@ def test_a_healthy_switch_is_green_with_the_counters_behind_it(capsys: Captured)
 
 
 def test_every_format_says_that_the_checks_are_green(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    found: list[judge.Played] = []
-    real = judge.play
+    found: list[case_runs.CaseRun] = []
+    real = case_runs.runs_of
 
-    def once(*words: Any) -> Iterator[judge.Played]:  # noqa: ANN401  as play()
+    def once(*words: Any) -> Iterator[case_runs.CaseRun]:  # noqa: ANN401  as runs_of()
         if not found:
             found.extend(real(*words))
         return iter(found)
 
-    monkeypatch.setattr(judge, "play", once)
+    monkeypatch.setattr(case_runs, "runs_of", once)
     said = {}
     for style in ("text", "markdown", "html", "junit"):
         assert tc1(HEALTHY, "--format", style) == 0

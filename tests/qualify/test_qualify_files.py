@@ -13,7 +13,7 @@ from fabric.qualify.cases import cases_of, chosen, left_out_of, plans, read_case
 from fabric.qualify.expression import Measured, parse
 from fabric.qualify.measures import READERS
 from fabric.qualify.names import MEASURES
-from fabric.qualify.whole.judge import READERS as FABRIC_READERS
+from fabric.qualify.whole.case_runs import READERS as FABRIC_READERS
 
 TC1 = shipped.test_plans()["sonic-rocev2"][0]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fabric.configs.sonic.pgtable import HeadroomTables
+from fabric.qualify.case_runs import CaseRun, runs_of
 from fabric.qualify.cases import cases_of, chosen, plans
-from fabric.qualify.judge import Played, play
 from fabric.validate.facts import Facts
 from fabric.validate.judge import Request, network_of
 from tests.qualify.plan_mutants import NO_CONFIGURATION, PLAN_MUTANTS
@@ -20,17 +20,17 @@ QUICK = {"TC2-q3_single-6", "L01-1", "L01-3", "L06-frames-9100-2", "Y01-1", "ECN
 """All of TC1 are quick."""
 
 
-def played(config: Path, case: str, ports: int | None, *, dcqcn: bool = False, plan: str = PLAN) -> list[Played]:
+def simulated(config: Path, case: str, ports: int | None, *, dcqcn: bool = False, plan: str = PLAN) -> list[CaseRun]:
     (wanted,) = chosen(plan, [case])
     if dcqcn:
         scenarios = tuple(it.model_copy(update={"dcqcn": "on"}) for it in wanted.scenarios)
         wanted = wanted.model_copy(update={"scenarios": scenarios})
     facts = Facts(network_of(Request([config]), HeadroomTables.load([])))
     (device,) = facts.network.devices.values()
-    return list(play(facts, device, wanted, ports))
+    return list(runs_of(facts, device, wanted, ports))
 
 
-def red(found: list[Played]) -> set[str]:
+def red(found: list[CaseRun]) -> set[str]:
     return {it.check.id for one in found for it in one.results if it.colour == "red"}
 
 
@@ -42,7 +42,7 @@ def cases() -> list[object]:
 
 @pytest.mark.parametrize("mutant", cases())
 def test_a_mutant_fails_its_check_and_no_other(mutant: Mutant, tmp_path: Path) -> None:
-    found = played(mutated(mutant, tmp_path), mutant.case, mutant.ports, dcqcn=mutant.dcqcn, plan=mutant.plan)
+    found = simulated(mutated(mutant, tmp_path), mutant.case, mutant.ports, dcqcn=mutant.dcqcn, plan=mutant.plan)
     assert red(found) == mutant.fails
     assert not any(one.bench.findings for one in found)
     reds = [it for one in found for it in one.results if it.colour == "red"]
@@ -60,14 +60,14 @@ def test_a_mutant_fails_its_check_and_no_other(mutant: Mutant, tmp_path: Path) -
     ],
 )
 def test_the_healthy_configuration_is_green(case: str, ports: int) -> None:
-    for one in played(HEALTHY, case, ports):
+    for one in simulated(HEALTHY, case, ports):
         assert one.green, (one.scenario.name, one.findings, [it for it in one.results if it.colour == "red"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plan", ["sonic-ecn-pause", "sonic-pfc-lossless", "sonic-pfc-lossy", "sonic-pfcwd"])
 def test_the_healthy_configuration_is_green_in_the_plans_of_pfc_and_ecn(plan: str) -> None:
-    for one in (it for case in cases_of(plan) for it in played(HEALTHY, case.case, None, plan=plan)):
+    for one in (it for case in cases_of(plan) for it in simulated(HEALTHY, case.case, None, plan=plan)):
         assert one.green, (one.scenario.name, one.findings, [it for it in one.results if it.colour == "red"])
 
 

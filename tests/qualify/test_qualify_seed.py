@@ -12,7 +12,7 @@ from fabric.cli.main import main
 from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.qualify.cases import cases_of
 from fabric.qualify.whole import traffic
-from fabric.qualify.whole.judge import FabricPlayed, play
+from fabric.qualify.whole.case_runs import FabricCaseRun, runs_of
 from fabric.qualify.whole.schema import FabricCaseSpec
 from fabric.qualify.whole.subject import Subject, of_configurations, of_scenario
 from fabric.validate.facts import Facts
@@ -34,28 +34,28 @@ def case_of(name: str) -> FabricCaseSpec:
     return found
 
 
-def reds(played: list[FabricPlayed]) -> dict[str, set[str]]:
+def reds(runs: list[FabricCaseRun]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for one in played:
+    for one in runs:
         for it in one.results:
             if it.colour in {"red", "not run"}:
                 found.setdefault(one.case.case, set()).add(it.check.id)
     return found
 
 
-def all_items(folder: Path) -> list[FabricPlayed]:
+def all_items(folder: Path) -> list[FabricCaseRun]:
     mine = subject(folder)
-    return [one for case in cases_of("seed") if isinstance(case, FabricCaseSpec) for one in play(mine, case)]
+    return [one for case in cases_of("seed") if isinstance(case, FabricCaseSpec) for one in runs_of(mine, case)]
 
 
 @pytest.mark.parametrize(
     "mutant", [pytest.param(it, id=it.name, marks=() if it.name in QUICK else pytest.mark.slow) for it in SEED_MUTANTS]
 )
 def test_a_mutant_fails_its_item_and_no_other(mutant: SeedMutant, tmp_path: Path) -> None:
-    played = all_items(mutated_fabric(mutant, tmp_path))
-    assert reds(played) == {mutant.case: set(mutant.checks)}
-    assert not any(one.findings for one in played)
-    assert all(it.text for one in played for it in one.results if it.colour == "red"), "a red check says why"
+    runs = all_items(mutated_fabric(mutant, tmp_path))
+    assert reds(runs) == {mutant.case: set(mutant.checks)}
+    assert not any(one.findings for one in runs)
+    assert all(it.text for one in runs for it in one.results if it.colour == "red"), "a red check says why"
 
 
 def test_a_mutant_that_fails_several_checks_says_why() -> None:
@@ -98,7 +98,9 @@ def test_hosts_are_taken_of_each_leaf_in_turn() -> None:
 
 
 def test_cables_that_were_not_put_to_the_test_are_named() -> None:
-    (one,) = play(of_scenario(Path("incast")), case_of("MARKS").model_copy(update={"runs": case_of("MARKS").runs[1:]}))
+    (one,) = runs_of(
+        of_scenario(Path("incast")), case_of("MARKS").model_copy(update={"runs": case_of("MARKS").runs[1:]})
+    )
     assert one.green
     assert any("not filled above its curve: the queue of leaf1:Ethernet16" in it for it in one.not_lowered)
 

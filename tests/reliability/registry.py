@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from tests.reliability import (
-    doors,
-    doors_access,
-    doors_bgp,
     folder_concurrent,
     folder_damage,
     folder_foreign,
@@ -17,6 +14,9 @@ from tests.reliability import (
     found_by_use,
     hostile_text,
     input_files,
+    interfaces,
+    interfaces_access,
+    interfaces_bgp,
     laboratory,
     output_streams,
     oversized,
@@ -36,9 +36,9 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "hostile-text": Family(Section.INPUTS, hostile_text.rows, hostile_text.some_rows),
     "scenario-fuzz": Family(Section.INPUTS, scenario_fuzz.rows, scenario_fuzz.some_rows),
     "oversized": Family(Section.INPUTS, oversized.rows, oversized.some_rows),
-    "doors": Family(Section.DOORS, doors.rows),
-    "doors-access": Family(Section.DOORS, doors_access.rows),
-    "doors-bgp": Family(Section.DOORS, doors_bgp.rows),
+    "interfaces": Family(Section.INTERFACES, interfaces.rows),
+    "interfaces-access": Family(Section.INTERFACES, interfaces_access.rows),
+    "interfaces-bgp": Family(Section.INTERFACES, interfaces_bgp.rows),
     "laboratory": Family(Section.LABORATORY, laboratory.rows),
     "supply-chain": Family(Section.SUPPLY_CHAIN, supply_chain.rows, supply_chain.some_rows),
     "found-by-use": Family(Section.USE, found_by_use.rows, found_by_use.collected_rows),

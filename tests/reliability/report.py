@@ -50,7 +50,7 @@ class Section(StrEnum):
 
     FOLDERS = "Run folders"
     INPUTS = "Inputs"
-    DOORS = "Network interfaces"
+    INTERFACES = "Network interfaces"
     LABORATORY = "Laboratory"
     SUPPLY_CHAIN = "Supply chain"
     USE = "Found by use"

@@ -10,7 +10,7 @@ import pytest
 from tests.reliability.registry import FAMILIES
 from tests.reliability.report import Family, Row, Section, keep, kept, page, row_text
 
-TIMED: Final = {"doors", "laboratory"}
+TIMED: Final = {"interfaces", "laboratory"}
 """Servers under load, whose deadlines are seconds; daemons of FRR."""
 
 

@@ -53,7 +53,7 @@ result = {focused, said, tapped, count: doc.querySelector('.replay .count').text
 
 
 def fabric(leaves: int, spines: int, per_leaf: int, paused: int) -> Map:
-    """A leaf-spine fabric whose last host pauses; every `paused`-th cable stands still, the last host's among them."""
+    """A leaf-spine fabric whose last host pauses; every `paused`-th cable is paused, the last host's among them."""
     n_hosts = leaves * per_leaf
     nodes = [MapNode(f"host{number + 1}", "host", 0) for number in range(n_hosts)]
     nodes += [MapNode(f"leaf{number + 1}", "leaf", 1) for number in range(leaves)]

@@ -13,7 +13,7 @@ import pytest
 
 from fabric.cli.terminal import compiler_note
 from fabric.cli.terminal.progress import ProgressLine, standing_text
-from fabric.runs.pace import Look, Pace
+from fabric.runs.pace import Observation, Pace
 from fabric.runs.session import Progress
 from fabric.units import format_bit_rate, format_duration_s, format_per_s
 from tests.waiting import until
@@ -41,8 +41,8 @@ def followed(
     for tick in range(int(gone_s / tick_s) + 1):
         done = tick * tick_s / total_s
         sent = 0 if total_bytes is None else min(int(total_bytes * done), total_bytes)
-        pace.look(
-            Look(
+        pace.observe(
+            Observation(
                 1000 + tick * tick_s,
                 int(end_ps * done * busy_ratio),
                 int(hops_per_s * tick * tick_s),
@@ -75,7 +75,7 @@ def test_a_slow_beginning_is_forgotten() -> None:
     pace = Pace(PS, None)
     for tick in range(400):  # 20 s at a hundredth of the pace of the next 80 s
         at_s = tick / 4
-        pace.look(Look(at_s, int(PS * (at_s * 1e-5 if at_s < 20 else 2e-4 + (at_s - 20) * 1e-3)), 0, NONE))
+        pace.observe(Observation(at_s, int(PS * (at_s * 1e-5 if at_s < 20 else 2e-4 + (at_s - 20) * 1e-3)), 0, NONE))
     assert pace.eta_s == pytest.approx((1 - 0.08) / 1e-3, rel=0.05)
 
 
@@ -86,22 +86,22 @@ def test_towards_the_end_the_slowest_receiver_counts() -> None:
     for tick in range(480):
         at_s = tick / 4
         got = np.minimum(expected, np.array([10**8 * at_s] * 10 + [5 * 10**6 * at_s], np.int64).astype(np.int64))
-        pace.look(Look(at_s, int(PS * at_s * 1e-6), 0, got))
+        pace.observe(Observation(at_s, int(PS * at_s * 1e-6), 0, got))
     assert pace.eta_s == pytest.approx(200 - 119.75, rel=0.05)
 
 
-def test_a_long_run_with_many_hosts_keeps_few_looks() -> None:
+def test_a_long_run_with_many_hosts_keeps_few_observations() -> None:
     pace = followed(10**5, 5 * 10**4, total_bytes=10**9)
-    assert len(pace._looks) < 200
+    assert len(pace._observations) < 200
 
 
 def test_there_is_no_estimate_before_the_first_measurement() -> None:
     pace = Pace(PS, None)
     assert (pace.eta_s, pace.hops_per_s) == (None, None)
-    pace.look(Look(0.0, 0, 0, NONE))
+    pace.observe(Observation(0.0, 0, 0, NONE))
     assert (pace.eta_s, pace.hops_per_s) == (None, None)
     for tick in range(1, 100):
-        pace.look(Look(tick * 0.25, 0, 0, NONE))  # simulated time does not advance
+        pace.observe(Observation(tick * 0.25, 0, 0, NONE))  # simulated time does not advance
     assert (pace.eta_s, pace.hops_per_s) == (None, 0.0)
 
 

@@ -102,8 +102,8 @@ def test_what_is_compiled_in_the_middle_of_a_run_is_no_part_of_its_pace(
     compiler = CompileClock(clock)
     monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=clock))
     monkeypatch.setattr(session, "CompileClock", lambda: compiler)
-    watched = session.Pace.look
-    monkeypatch.setattr(session.Pace, "look", lambda self, at: (looks.append(at.wall_s), watched(self, at))[1])
+    watched = session.Pace.observe
+    monkeypatch.setattr(session.Pace, "observe", lambda self, at: (looks.append(at.wall_s), watched(self, at))[1])
 
     def compile_once(_engine: object) -> None:
         if len(looks) == 1:

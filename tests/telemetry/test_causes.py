@@ -116,7 +116,7 @@ def test_a_peer_that_holds_nothing_any_more_is_unknown(chain: Fabric, still: Sti
     assert list(roots(now).values()) == [("unknown", "b", "unknown", "b", "depth")]
 
 
-def test_a_circle_has_one_root(chain: Fabric, still: Still) -> None:
+def test_a_cycle_has_one_root(chain: Fabric, still: Still) -> None:
     now = paused(chain, still, ("a", "b"), ("b", "a"), deep=(("a", "b", 10), ("b", "a", 10)))
     found = observe(now, holders=held(chain, ("b", "a", "a", 5), ("a", "b", "b", 5)), cycle=((1, CLASS), (2, CLASS)))
     assert len({(it["root_device"], it["root_port"]) for it in pause_causes(found)}) == 1

@@ -193,8 +193,8 @@ def test_the_client_finds_the_token_of_a_server_on_this_machine(served: Served, 
 def test_the_client_tells_a_wrong_token_from_a_server_that_is_not_there(served: Served) -> None:
     with pytest.raises(LiveError, match="token is missing or wrong"):
         LiveClient(f"http://127.0.0.1:{served.port}", "wrong-token-0123456789").get("status")
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        port = door.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     with pytest.raises(LiveError, match="no answer from") as caught:
         find_token(f"http://127.0.0.1:{port}", None, {"HOME": "/nonexistent", "XDG_STATE_HOME": "/nonexistent"})
     assert "fabric serve" in caught.value.hint

@@ -170,28 +170,28 @@ def test_a_body_that_is_no_small_json_object_is_refused(
 
 
 def test_a_body_without_its_length_is_not_waited_for(served: Served) -> None:
-    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as door:
-        door.sendall(
+    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as client:
+        client.sendall(
             f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             "Transfer-Encoding: chunked\r\n\r\n".encode()
         )
-        assert b" 411 " in door.recv(200)
-    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as door:
-        door.sendall(
+        assert b" 411 " in client.recv(200)
+    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as client:
+        client.sendall(
             f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             "Content-Length: -5\r\n\r\n".encode()
         )
-        assert b" 400 " in door.recv(200)
+        assert b" 400 " in client.recv(200)
 
 
 @pytest.mark.parametrize("length", ["9" * 5000, "0" * 5000, "9" * 13, str(1 << 62)])
 def test_a_length_of_very_many_digits_is_refused_without_being_read(served: Served, length: str) -> None:
-    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as door:
-        door.sendall(
+    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as client:
+        client.sendall(
             f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             f"Content-Length: {length}\r\n\r\n".encode()
         )
-        assert b" 413 " in door.recv(200)
+        assert b" 413 " in client.recv(200)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/status", "/api/v1/openapi.json", "/-/healthy", "/-/ready"])

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from telemetry.live.mailbox import MAX_CHANGES, MAX_LOOKS, BusyError, Mailbox
+from telemetry.live.mailbox import MAX_CHANGES, MAX_READS, BusyError, Mailbox
 from tests.telemetry.programs import PATIENCE_S, wait_for
 
 
@@ -67,7 +67,7 @@ def test_without_requests_work_returns_after_its_time() -> None:
     assert not Mailbox().work(0)
 
 
-def test_looks_go_before_changes_and_one_call_carries_out_one_change() -> None:
+def test_reads_go_before_changes_and_one_call_carries_out_one_change() -> None:
     mailbox, order = Mailbox(), []
     with ThreadPoolExecutor(6) as pool:
         asked = [
@@ -75,24 +75,24 @@ def test_looks_go_before_changes_and_one_call_carries_out_one_change() -> None:
             for number in range(3)
         ]
         wait_for(lambda: len(mailbox._changes) == 3, "three changes to be asked for")
-        asked += [pool.submit(mailbox.ask, lambda: order.append("look"), PATIENCE_S) for _ in range(2)]
-        wait_for(lambda: len(mailbox._looks) == 2, "two looks to be asked for")
+        asked += [pool.submit(mailbox.ask, lambda: order.append("read"), PATIENCE_S) for _ in range(2)]
+        wait_for(lambda: len(mailbox._reads) == 2, "two reads to be asked for")
         counts = []
         while mailbox.work(0):
             counts.append(len(order))
         for it in asked:
             it.result()
     assert counts == [3, 4, 5]
-    assert order[:2] == ["look", "look"]
+    assert order[:2] == ["read", "read"]
     assert sorted(order[2:]) == ["change 0", "change 1", "change 2"]
 
 
-@pytest.mark.parametrize(("change", "most"), [(False, MAX_LOOKS), (True, MAX_CHANGES)])
+@pytest.mark.parametrize(("change", "most"), [(False, MAX_READS), (True, MAX_CHANGES)])
 def test_what_waits_is_bounded(change: bool, most: int) -> None:
     mailbox = Mailbox()
     with ThreadPoolExecutor(most) as pool:
         asked = [pool.submit(mailbox.ask, lambda: 1, PATIENCE_S, change=change) for _ in range(most)]
-        wait_for(lambda: len(mailbox._looks) + len(mailbox._changes) == most, "as many requests as may wait")
+        wait_for(lambda: len(mailbox._reads) + len(mailbox._changes) == most, "as many requests as may wait")
         with pytest.raises(BusyError, match="waiting for the run already"):
             mailbox.ask(lambda: 1, PATIENCE_S, change=change)
         while mailbox.work(0):

@@ -37,13 +37,13 @@ def test_a_storm_that_is_scraped_live_reaches_the_receiver_as_one_page(tmp_path:
     """Both programs start with what is rendered for them, a scrape arrives, and so does a notification."""
     scenario = tmp_path / "lasting-storm.yml"
     scenario.write_text(LASTING, encoding="utf-8")
-    with watched(tmp_path / "watched", scenario, DILATION) as (inbox, url, door):
+    with watched(tmp_path / "watched", scenario, DILATION) as (inbox, url, manager):
         wait_for(lambda: query(url, "up == 1"), "a scrape")
         wait_for(lambda: inbox.firing("/pager"), "the page", 4 * PATIENCE_S)
         rules = [rule for group in get(f"{url}/api/v1/rules")["data"]["groups"] for rule in group["rules"]]
         assert {it["name"]: it["lastError"] for it in rules if it.get("lastError")} == {}
         assert {alert.name for alert in ALERTS} <= {it["name"] for it in rules}
-        assert "inhibit_rules" in get(f"{door}/api/v2/status")["config"]["original"]
+        assert "inhibit_rules" in get(f"{manager}/api/v2/status")["config"]["original"]
     (page,) = inbox.firing("/pager")
     assert page["commonLabels"]["alertname"] == "FabricPfcStorm"
     assert page["commonLabels"]["root_device"] == "host1"

@@ -103,22 +103,22 @@ def watched(folder: Path, scenario: Path, dilation: float, *options: str) -> Ite
         inbox = Inbox()
         stack.callback(inbox.close)
         (folder / "am.yml").write_text(alertmanager_yaml(dilation, f"{inbox.url}/pager", f"{inbox.url}/tickets"))
-        door = f"127.0.0.1:{stack.enter_context(held_port())}"
+        manager = f"127.0.0.1:{stack.enter_context(held_port())}"
         words = [
             alertmanager,
             f"--config.file={folder / 'am.yml'}",
             "--cluster.listen-address=",
             f"--storage.path={folder / 'am'}",
-            f"--web.listen-address={door}",
+            f"--web.listen-address={manager}",
             "--log.level=warn",
         ]
-        stack.enter_context(running(words, f"http://{door}/-/ready", folder / "am.log"))
+        stack.enter_context(running(words, f"http://{manager}/-/ready", folder / "am.log"))
         emulator, _ = stack.enter_context(served(scenario, "--dilation", f"{dilation:g}", *options))
         scrape = f"{round(SCRAPE_S * 1000 * dilation / NOMINAL_DILATION)}ms"
-        config = CONFIG.format(scrape=scrape, alertmanager=door, emulator=emulator)
+        config = CONFIG.format(scrape=scrape, alertmanager=manager, emulator=emulator)
         resend = "--rules.alert.resend-delay=2s"
         url = stack.enter_context(prometheus(folder / "prom", config, resend))
-        yield Watch(inbox, url, f"http://{door}")
+        yield Watch(inbox, url, f"http://{manager}")
 
 
 def seen(folder: Path, scenario: Path, options: Sequence[str], look: Callable[[Watch], T]) -> T:

@@ -127,7 +127,7 @@ def test_a_ring_of_switches_with_hosts_may_deadlock(judge: Judge) -> None:
         for n in range(5)
     }
     found = judge(ring, only={"D1"})
-    assert len(found) == 2  # one circle each way round
+    assert len(found) == 2  # one cycle each way round
     assert all(it.text.count("→") == 4 for it in found)
 
 

@@ -1,4 +1,4 @@
-"""Paths: forwarding tables, static routes, BGP sessions; loops, dead ends, valleys and circles of pauses over them."""
+"""Paths: forwarding tables, static routes, BGP sessions; loops, dead ends, valleys and cycles of pauses over them."""
 
 from __future__ import annotations
 
@@ -139,15 +139,15 @@ def test_a_way_that_goes_down_and_up_again_is_a_valley(follow: Callable[..., Ver
     assert keys(follow(fib, fabric)) == {("D11", "leaf2", "10.3.0.0/24")}
 
 
-def test_two_valleys_in_opposite_directions_close_a_circle_of_pauses(follow: Callable[..., Verdict]) -> None:
+def test_two_valleys_in_opposite_directions_close_a_cycle_of_pauses(follow: Callable[..., Verdict]) -> None:
     fabric, fib = three_leaves()
     route(fib, "leaf1", "10.3.0.0/24", gateway="10.9.0.1", dev="Ethernet16")  # leaf1 spine1 leaf2 spine2 leaf3
     route(fib, "spine2", "10.2.0.0/24", gateway="10.9.1.0", dev="Ethernet8")  # to leaf2 over leaf1 and spine1
     route(fib, "leaf1", "10.2.0.0/24", gateway="10.9.0.1", dev="Ethernet16")
     found = follow(fib, fabric)
     assert {it.check.id for it in found.findings} == {"D1", "D11"}
-    (circle,) = [it for it in found.findings if it.check.id == "D1"]
-    assert circle.text == ("cycle leaf1:Ethernet24 → spine1:Ethernet8 → leaf2:Ethernet16 → spine2:Ethernet16")
+    (cycle,) = [it for it in found.findings if it.check.id == "D1"]
+    assert cycle.text == ("cycle leaf1:Ethernet24 → spine1:Ethernet8 → leaf2:Ethernet16 → spine2:Ethernet16")
 
 
 def test_a_bad_hop_hurts_only_the_paths_that_tables_take(follow: Callable[..., Verdict]) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # loaded when there is something to serve
 
     from telemetry.catalogue.derive import RunInfo
     from telemetry.live.gnmi_reader import GnmiReader
-    from telemetry.live.look import Truth
     from telemetry.live.polled import Seen
     from telemetry.live.simulation import Observer, Simulation
+    from telemetry.live.truth import Truth
 
 DEFAULT_GNMI: Final = "127.0.0.1:9339"
 """9339 is IANA's port for gNMI (service gnmi-gnoi)."""

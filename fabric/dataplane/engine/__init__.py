@@ -1,1 +1,1 @@
-"""The window loop, the driver around it, and the one door through which counters are read."""
+"""The window loop, the driver around it, and the one interface through which counters are read."""

@@ -327,6 +327,12 @@ class LoadBalance(IntEnum):
     """As ECMP, but a member's share of the hashes is that of its link's rate."""
 
 
+BY_FLOW: Final = frozenset({LoadBalance.ECMP, LoadBalance.WEIGHTED})
+"""A flow keeps its member as long as the routes are the same, so that it has one path."""
+PER_PACKET: Final = frozenset({LoadBalance.SPRAY, LoadBalance.ADAPTIVE})
+"""Packets of one flow take several paths at once."""
+
+
 class HashAlgorithm(IntEnum):
     """ECMP hash of the 5-tuple, seeded per switch."""
 
@@ -334,6 +340,10 @@ class HashAlgorithm(IntEnum):
     XOR = 1
     TOEPLITZ = 2
     MURMUR3 = 3
+
+
+LINEAR_HASHES: Final = frozenset({HashAlgorithm.CRC32, HashAlgorithm.XOR, HashAlgorithm.TOEPLITZ})
+"""Linear over GF(2): another seed changes the same bits of every hash, so that two tiers may choose alike."""
 
 
 class HashField(IntFlag):

@@ -52,7 +52,7 @@ class Routed:
         return list(dict.fromkeys(peer[0] for peer in peers if peer is not None and peer[0] in facts.network.devices))
 
     def loop(self, facts: Facts, switch: str) -> list[str]:
-        """A circle that the switch is in; [] where there is none."""
+        """A cycle that the switch is in; [] where there is none."""
         graph: nx.DiGraph[str] = nx.DiGraph((name, to) for name in self.hops for to in self.near(facts, name))
         return next((names for names in cycles(graph) if switch in names), [])
 
@@ -102,7 +102,7 @@ def plan_routed(case: Case) -> Plan:
     plan = _messages(cut, case.dscp, bad, next(iter(cut.network.devices[bad].ports)))
     plan.notes = (f"packets to {routed.prefix}, sent at {start}", _BACK)
     if loop:
-        plan.notes = (f"the circle: {' → '.join([*loop, loop[0]])}", *plan.notes)
+        plan.notes = (f"the cycle: {' → '.join([*loop, loop[0]])}", *plan.notes)
     return plan
 
 
@@ -240,20 +240,20 @@ def _peers(facts: Facts, device: Device, session: Session, port: str) -> set[str
 
 
 def lost_on_the_way(plan: Plan, run: Outcome, twin: Outcome) -> str | None:
-    """RoCE discarded for want of a route, at the finding's switch or at its next hop; in a circle when its TTL is 0."""
+    """RoCE discarded for want of a route, at the finding's switch or at its next hop; in a cycle when its TTL is 0."""
     del twin
     out = {(plan.device, port) for port in plan.cut.routes.get(plan.device, {}).get(plan.cut.receiver, ())}
     ends = [(joint.a, joint.b) for joint in plan.cut.joints]
     near = {there[0] for a, b in ends for here, there in ((a, b), (b, a)) if here in out}
-    circle = {name for note in plan.notes[:1] for name in note.partition("circle: ")[2].split(" → ")}
+    cycle = {name for note in plan.notes[:1] for name in note.partition("cycle: ")[2].split(" → ")}
     here = [it for it in run.losses() if it.reason == "no_route" and it.switch in {plan.device, *near}]
-    here += [it for it in run.losses() if it.reason == "ttl" and it.switch in circle]
+    here += [it for it in run.losses() if it.reason == "ttl" and it.switch in cycle]
     arrived = f"{run.count('messages.done')} of {run.count('messages.total')} messages arrived"
     if here:
         return f"{chain.sentence(here[0])}; {arrived}"
-    if run.cycle and circle:
+    if run.cycle and cycle:
         shown = " → ".join(run.fabric.port_name(port) for port, _ in run.cycle)
-        return f"deadlock in the circle: {shown} wait for each other; {arrived}"
+        return f"deadlock in the cycle: {shown} wait for each other; {arrived}"
     return None
 
 
@@ -275,13 +275,13 @@ def all_arrived(plan: Plan, twin: Outcome) -> str | None:
 
 
 def shortest(case: Case, plan: Plan, cut: Cut) -> str:
-    """The finding's switch, with the others of its circle, sends along shortest paths."""
-    circle = plan.notes[0].partition("circle: ")[2].split(" → ") if "circle" in plan.notes[0] else []
+    """The finding's switch, with the others of its cycle, sends along shortest paths."""
+    cycle = plan.notes[0].partition("cycle: ")[2].split(" → ") if "cycle" in plan.notes[0] else []
     towards = cut.hosts[cut.receiver][0]
     changed = []
     for name in cut.network.devices:
         table = cut.routes.setdefault(name, {})
-        if name != towards and (name in {plan.device, *circle} or not table.get(cut.receiver)):
+        if name != towards and (name in {plan.device, *cycle} or not table.get(cut.receiver)):
             table[cut.receiver] = case.cutter.nearer(cut, name, towards)
             changed.append(name)
     return f"{', '.join(changed)}: the next hops of shortest paths to {cut.receiver}"

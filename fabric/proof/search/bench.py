@@ -23,7 +23,7 @@ L2_BYTES: Final = 18
 """Ethernet header and FCS."""
 MOST_MTU: Final = 9_600
 EXPECTED: Final = ("drops.lossless == 0", "deadlock.cycles == 0")
-"""No packet of a lossless class is discarded for lack of buffer, and none wait for each other in a circle."""
+"""No packet of a lossless class is discarded for lack of buffer, and none wait for each other in a cycle."""
 MOST_PAIRS: Final = 8
 """Of hosts around a link that goes down."""
 HALF: Final = 0.5

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from fabric.proof.search import families
-from fabric.proof.search.circles import Waits
+from fabric.proof.search.cycles import Waits
 from fabric.proof.search.margins import REFERENCE_BYTES, Margin
 from fabric.proof.search.rungs import RUNGS, Rungs
 from fabric.proof.search.runs import Hit
@@ -180,8 +180,8 @@ def _general(found: Found) -> Iterator[str]:
         )
     if found.waits is not None:
         yield found.waits.summary
-        for circle in found.waits.circles:
-            yield f"cycle {circle.text}: {circle.outcome or 'not simulated: others were taken'}"
+        for cycle in found.waits.cycles:
+            yield f"cycle {cycle.text}: {cycle.outcome or 'not simulated: others were taken'}"
     yield from (f"not searched: {it}" for it in found.omitted)
     if not found.classes:
         yield "search: no port is lossless, so there is nothing to search"
@@ -269,7 +269,7 @@ def _cycles_data(it: Waits) -> dict[str, Any]:
                 "other_links": one.others,
                 "outcome": one.outcome or None,
             }
-            for one in it.circles
+            for one in it.cycles
         ],
     }
 

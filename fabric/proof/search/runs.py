@@ -23,7 +23,7 @@ class Hit:
     """A loss of RoCE that no finding names, with the traffic that shows it."""
 
     family: str
-    """incast, step, storm, failover, mutated, circle or pod."""
+    """incast, step, storm, failover, mutated, cycle or pod."""
     device: str
     reason: str
     port: str
@@ -49,9 +49,9 @@ class Hit:
     @property
     def title(self) -> str:
         """What it is: a cycle of waits is named by check D1 where it needs no failure."""
-        if self.family == "circle" and self.reason != "deadlock":
+        if self.family == "cycle" and self.reason != "deadlock":
             return "loss while a cyclic buffer dependency fills"
-        if self.family == "circle":
+        if self.family == "cycle":
             return "deadlock after a failure" if self.more else "deadlock, as check D1 says"
         if not self.loses:
             return "pauses that spread"
@@ -131,7 +131,7 @@ def told(traffic: Traffic, rungs: Rungs) -> str:
     total = sum(size for _, _, size, _ in traffic.messages)
     faults = "".join(f", {it['kind']}" for it in traffic.faults)
     load = f"{senders}, {count(len(traffic.messages), 'message')}, {total:,} B{faults}"
-    what = sentence(rungs.loss) if rungs.loss else "packets wait for each other in a circle"
+    what = sentence(rungs.loss) if rungs.loss else "packets wait for each other in a cycle"
     return f"{what}; {load}"
 
 

@@ -14,8 +14,8 @@ from fabric.proof.cut import Cutter, NoCutError
 from fabric.proof.recipe import DEFAULT_DSCP
 from fabric.proof.search.adversary import Score, hunt
 from fabric.proof.search.bench import Bench, bench_at, failover_at
-from fabric.proof.search.circles import Waits, fill, waits
 from fabric.proof.search.classes import MOST_SENDERS, Member, members
+from fabric.proof.search.cycles import Waits, fill, waits
 from fabric.proof.search.families import FAMILIES, failover, tries
 from fabric.proof.search.margins import OF_SEVERAL, QUANTITIES, Margin
 from fabric.proof.search.pod import pod_at, spread
@@ -29,7 +29,7 @@ _LEAST_FOR_ONE: Final = 20
 """Mutated workloads for one switch, where the budget allows it."""
 _SHARE_OF_A_POD: Final = 4
 """Part of the mutated workloads, as many more, that two leaves and two spines get."""
-_MOST_CIRCLES: Final = 8
+_MOST_CYCLES: Final = 8
 """Cyclic buffer dependencies that are simulated; the others are listed."""
 _RUNS_OF_A_STEP: Final = 10
 """A guess, for the time that is left."""
@@ -155,22 +155,22 @@ class Search:
                 raise
             self.found.omitted.append(f"{text}: {error.text}")
 
-    def _circles(self) -> None:
+    def _cycles(self) -> None:
         """The cycles of waits, and the traffic of the first ones."""
         self.found.waits = found = waits(self.facts, self.dscp)
-        for number, circle in enumerate(found.circles[:_MOST_CIRCLES]):
-            told = [*self.found.waits.circles]
+        for number, cycle in enumerate(found.cycles[:_MOST_CYCLES]):
+            told = [*self.found.waits.cycles]
             try:
-                told[number] = fill(self.facts, self.cutter, circle, self.dscp, self.runs)
+                told[number] = fill(self.facts, self.cutter, cycle, self.dscp, self.runs)
             except FabricError as error:
                 if error.exit_code != InputErrors.exit_code and not isinstance(error, NoCutError):
                     raise
-                told[number] = replace(circle, outcome=f"not simulated: {error.text}")
-            self.found.waits = replace(found, circles=tuple(told))
+                told[number] = replace(cycle, outcome=f"not simulated: {error.text}")
+            self.found.waits = replace(found, cycles=tuple(told))
 
     def _steps(self) -> Iterator[Step]:
         if self.found.classes:
-            yield "cyclic buffer dependencies", _RUNS_OF_A_STEP, self._circles
+            yield "cyclic buffer dependencies", _RUNS_OF_A_STEP, self._cycles
         for it in self.found.classes:
             where = f"{it.member.device} {it.member.port}"
             for family in FAMILIES:

@@ -15,24 +15,23 @@ from fabric.visible import in_json, in_markup, visible
 _UNITS = {"": "count", "time": "ps", "share": "ratio", "bytes": "bytes", "ratio": "ratio", "rate": "bits_per_second"}
 
 
-def as_data(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> dict[str, Any]:
+def as_data(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> dict[str, Any]:
     """Everything, as what json.dumps takes."""
     return {
         "plan": plan,
-        played[0].what if played else "switch": switch,
-        "green": all_green(played),
-        "checks": dict(tally(played)),
-        "scenarios": [_scenario(one) for one in played],
-        "not_emulated": not_emulated(played, left_out),
-        "assumed": assumed(played),
+        runs[0].what if runs else "switch": switch,
+        "green": all_green(runs),
+        "checks": dict(tally(runs)),
+        "scenarios": [_scenario(one) for one in runs],
+        "not_emulated": not_emulated(runs, left_out),
+        "assumed": assumed(runs),
     }
 
 
-def as_json(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_json(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """Everything as JSON."""
     return (
-        in_json(json.dumps(as_data(plan, switch, played, left_out), indent=1, ensure_ascii=False, allow_nan=False))
-        + "\n"
+        in_json(json.dumps(as_data(plan, switch, runs, left_out), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
     )
 
 
@@ -71,15 +70,15 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def as_junit(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_junit(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A test case for each check of each scenario; a finding about the set-up is one that fails."""
-    cases = [line for one in played for line in _cases(plan, one)]
-    found = tally(played)
-    lacking = sum(len(one.findings) for one in played)
+    cases = [line for one in runs for line in _cases(plan, one)]
+    found = tally(runs)
+    lacking = sum(len(one.findings) for one in runs)
     total, failures = sum(found.values()) + lacking, found["red"] + lacking
     head = f'<testsuite name={_attribute(f"fabric qualify {plan} {switch}")} tests="{total}" failures="{failures}" '
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'{head}errors="0" skipped="{found["not run"]}">', *cases]
-    rows = [f"  {in_markup(visible(f'not emulated: {it}'))}" for it in not_emulated(played, left_out)]
+    rows = [f"  {in_markup(visible(f'not emulated: {it}'))}" for it in not_emulated(runs, left_out)]
     return "\n".join([*lines, "  <system-out>", *rows, "  </system-out>", "</testsuite>"]) + "\n"
 
 

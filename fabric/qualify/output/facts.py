@@ -58,35 +58,35 @@ def shown_rows(result: Result, most: int = SHOWN_ROWS) -> list[str]:
     return [*texts, f"and {count(left, 'further row')}"] if left > 0 and texts else texts
 
 
-def tally(played: Sequence[Report]) -> Counter[str]:
+def tally(runs: Sequence[Report]) -> Counter[str]:
     """Checks by colour."""
-    return Counter(it.colour for one in played for it in one.results)
+    return Counter(it.colour for one in runs for it in one.results)
 
 
-def verdict(played: Sequence[Report]) -> str:
+def verdict(runs: Sequence[Report]) -> str:
     """'22 green, 1 red; 2 findings about the configuration'."""
-    found = tally(played)
+    found = tally(runs)
     parts = [f"{found[colour]} {colour}" for colour in COLOURS if found[colour]]
-    lacking = sum(len(one.findings) for one in played)
+    lacking = sum(len(one.findings) for one in runs)
     return ", ".join(parts) + (f"; {count(lacking, 'finding')} about the set-up" if lacking else "")
 
 
-def all_green(played: Sequence[Report]) -> bool:
+def all_green(runs: Sequence[Report]) -> bool:
     """Whether exit code 0 is due: something was run, and all of it is green."""
-    return bool(played) and all(one.green for one in played)
+    return bool(runs) and all(one.green for one in runs)
 
 
-def not_emulated(played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> list[str]:
+def not_emulated(runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> list[str]:
     """Whole cases, then parts of the plan, then of the configuration, each once."""
     found = [f"{it.case}, {it.title}: {it.left_out}" for it in left_out]
-    found += [f"{one.case.case}: {text}" for one in played for text in one.case.not_emulated]
-    return list(dict.fromkeys([*found, *(text for one in played for text in one.not_lowered)]))
+    found += [f"{one.case.case}: {text}" for one in runs for text in one.case.not_emulated]
+    return list(dict.fromkeys([*found, *(text for one in runs for text in one.not_lowered)]))
 
 
-def assumed(played: Sequence[Report]) -> list[str]:
+def assumed(runs: Sequence[Report]) -> list[str]:
     """What neither the configuration nor the plan states, each once, alike ones of many ports together."""
     groups: dict[str, list[str]] = {}
-    for text in dict.fromkeys(it for one in played for it in one.assumed):
+    for text in dict.fromkeys(it for one in runs for it in one.assumed):
         where, _, what = text.partition(" ")
         groups.setdefault(what or where, []).append(where)
     return [f"{what} ({listed(places, 1)})" for what, places in groups.items()]

@@ -16,22 +16,22 @@ _STATUS: Final = {
 }  # fmt: skip
 
 
-def as_html(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_html(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A self-contained page."""
-    return to_html(document(plan, switch, played, left_out))
+    return to_html(document(plan, switch, runs, left_out))
 
 
-def document(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> Document:
+def document(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> Document:
     """A section for each scenario, one for what is not emulated or assumed."""
-    sections = [_section(one) for one in played]
+    sections = [_section(one) for one in runs]
     for key, title, texts in (
-        ("not_emulated", "Not emulated", not_emulated(played, left_out)),
-        ("assumed", "Assumed", assumed(played)),
+        ("not_emulated", "Not emulated", not_emulated(runs, left_out)),
+        ("assumed", "Assumed", assumed(runs)),
     ):
         if texts:
             sections.append(Section(key, title, tuple(Prose(it) for it in texts)))
-    status = Status.GOOD if all_green(played) else Status.BAD
-    return Document(f"{plan} on {switch}", "fabric qualify", status, verdict(played), (), tuple(sections))
+    status = Status.GOOD if all_green(runs) else Status.BAD
+    return Document(f"{plan} on {switch}", "fabric qualify", status, verdict(runs), (), tuple(sections))
 
 
 def _section(one: Report) -> Section:

@@ -10,14 +10,14 @@ from fabric.qualify.schema import LeftOutSpec
 from fabric.visible import in_markdown, visible
 
 
-def as_text(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_text(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """Every check on a line, red ones with their counters and cause."""
-    return "\n".join(map(visible, _lines(plan, switch, played, left_out))) + "\n"
+    return "\n".join(map(visible, _lines(plan, switch, runs, left_out))) + "\n"
 
 
-def _lines(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> Iterator[str]:
-    yield f"{plan} on {switch}: {verdict(played)}"
-    for one in played:
+def _lines(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> Iterator[str]:
+    yield f"{plan} on {switch}: {verdict(runs)}"
+    for one in runs:
         yield ""
         yield f"{one.case.case} {one.case.title}, {one.scenario.name}: {one.scenario.title}"
         yield f"  {one.setup}"
@@ -32,17 +32,17 @@ def _lines(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[
                 yield f"               demanded: {'; '.join(result.check.holds)} ({result.check.source})"
             if result.text:
                 yield f"               cause: {result.text}"
-    for title, texts in (("not emulated", not_emulated(played, left_out)), ("assumed", assumed(played))):
+    for title, texts in (("not emulated", not_emulated(runs, left_out)), ("assumed", assumed(runs))):
         if texts:
             yield ""
             yield f"{title}:"
             yield from (f"  - {it}" for it in texts)
 
 
-def as_markdown(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_markdown(plan: str, switch: str, runs: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A table for each scenario."""
-    lines = [f"# {plan} on {in_markdown(visible(switch))}", "", in_markdown(verdict(played)), ""]
-    for one in played:
+    lines = [f"# {plan} on {in_markdown(visible(switch))}", "", in_markdown(verdict(runs)), ""]
+    for one in runs:
         lines += [f"## {one.case.case} {one.scenario.name}", "", in_markdown(visible(one.scenario.title)), ""]
         lines += [in_markdown(visible(one.setup)), ""]
         lines += [f"- finding: {in_markdown(visible(it))}" for it in one.findings]
@@ -53,7 +53,7 @@ def as_markdown(plan: str, switch: str, played: Sequence[Report], left_out: Sequ
             title = in_markdown(visible(result.check.title))
             lines.append(f"| {result.check.id} | {result.colour} | {title} | {rows} | {cause} |")
         lines.append("")
-    for title, texts in (("Not emulated", not_emulated(played, left_out)), ("Assumed", assumed(played))):
+    for title, texts in (("Not emulated", not_emulated(runs, left_out)), ("Assumed", assumed(runs))):
         if texts:
             lines += [f"## {title}", "", *(f"- {in_markdown(visible(it))}" for it in texts), ""]
     return "\n".join(lines).rstrip("\n") + "\n"

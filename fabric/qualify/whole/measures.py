@@ -62,7 +62,7 @@ def _hop_paused(trial: FabricTrial, of: str) -> Rows:
 
 
 def _tried(trial: FabricTrial, hop: tuple[int, int]) -> bool:
-    """A cable to a host that sends PAUSE always. A host may wait for its own window, so its frames' fate tells."""
+    """A cable to a host that sends PAUSE always. A host may wait for its own window: its frames decide."""
     now, roce = trial.end, trial.subject.roce
     if trial.fabric.node_of(hop[1]).name in traffic.paused_hosts(trial.subject, trial.run):
         return True

@@ -7,12 +7,13 @@ Another recovery that is written beside them is used, with a warning.
 
 from __future__ import annotations
 
+from fabric.dataplane.state import codes
 from fabric.scenario.compile.layers import all_given
 from fabric.scenario.presets.models import default_tree
 from fabric.scenario.schema.scenario import Scenario
 
 OUT_OF_ORDER = "out-of-order"
-PER_PACKET = frozenset({"spray", "adaptive"})
+PER_PACKET = frozenset(it.name.lower() for it in codes.PER_PACKET)
 """Values of switches.load_balancing by which packets of one queue pair take several paths at once."""
 
 

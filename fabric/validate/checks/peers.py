@@ -477,7 +477,7 @@ def P4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "what a standby ToR sends back up shares the class of what comes down",
     condition="a dual-ToR pair with lossless classes has tunnel_qos_remap enabled",
     consequence="packets for a server go down to the standby ToR, up again and down to the active one: pauses close "
-    "a circle over both ToRs and a spine, and stay",
+    "a cycle over both ToRs and a spine, and stay",
     remedy="enable tunnel_qos_remap, with separate lossless classes",
     source="SONiC HLD tunnel_dscp_remapping; Hu et al., HotNets 2016",
 )

@@ -56,7 +56,7 @@ def D1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     W,
     "a failure may open a valley",
     condition="all spines that a leaf peers with have one AS number",
-    consequence="a leaf passes one spine's routes to another: transit over the leaf, and a circle of pauses (D1)",
+    consequence="a leaf passes one spine's routes to another: transit over the leaf, and a cycle of pauses (D1)",
     remedy="one AS for the spines of a pod, or a filter on the leaves",
     source="RFC 7938 section 5.2.1",
 )

@@ -113,7 +113,7 @@ def T3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     W,
     "decapsulated traffic goes to another group",
     condition="the decap class-to-group map sends lossless classes to lossless groups",
-    consequence="bounced traffic of a dual-ToR is dropped, or closes a circle of pauses",
+    consequence="bounced traffic of a dual-ToR is dropped, or closes a cycle of pauses",
     remedy="make the decap map agree",
     source="SONiC HLD tunnel_dscp_remapping",
 )

@@ -17,12 +17,12 @@ from fabric.qualify.trial import Trial, run
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from fabric.validate.facts import Facts
 
-__all__ = ["Colour", "Played", "Result", "Row", "play"]
+__all__ = ["CaseRun", "Colour", "Result", "Row", "runs_of"]
 _SHOWN_PORTS: Final = 8
 
 
 @dataclass(kw_only=True)
-class Played(Report):
+class CaseRun(Report):
     """A scenario of a case on one switch, carried out or not."""
 
     case: CaseSpec
@@ -94,16 +94,16 @@ class Played(Report):
         }
 
 
-def play(facts: Facts, device: Device, case: CaseSpec, asked: int | None) -> Iterator[Played]:
+def runs_of(facts: Facts, device: Device, case: CaseSpec, asked: int | None) -> Iterator[CaseRun]:
     """The scenarios of a case, one after the other. Raises: InputErrors where no scenario can be made of the switch."""
     for scenario in case.scenarios:
         made = bench(facts, device, case, scenario, asked)
         trial = run(made) if made.runnable else None
-        played = Played(case=case, scenario=scenario, bench=made, trial=trial)
+        report = CaseRun(case=case, scenario=scenario, bench=made, trial=trial)
         for check in case.checks:
             if not check.scenarios or scenario.name in check.scenarios:
-                played.results.append(_judged(check, trial))
-        yield played
+                report.results.append(_judged(check, trial))
+        yield report
 
 
 def _judged(check: CheckSpec, trial: Trial | None) -> Result:

@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry
 from telemetry.export.server import Access, serve
 from telemetry.export.tls import TlsFiles
 from telemetry.live.openapi import Route
-from tests.reliability.doors import TOKEN, VIEW, Served, get, post, serving
+from tests.reliability.interfaces import TOKEN, VIEW, Served, get, post, serving
 from tests.reliability.patient import PATIENCE_S
 from tests.reliability.report import Row
 
@@ -161,7 +161,7 @@ def _audited(served: Served, log: Path) -> Row:
 
 
 def _tls(work: Path) -> Row:
-    """Plain text, and clients without a certificate or with one of another authority, at a door with TLS."""
+    """Plain text, and clients without a certificate or with one of another authority, at an interface with TLS."""
     from tests.telemetry.test_tls import make_pki
 
     folder = work / "pki"

@@ -22,7 +22,7 @@ READERS: Final[Mapping[str, Callable[[FabricTrial, str], dict[str, float]]]] = {
 
 
 @dataclass(kw_only=True)
-class FabricPlayed(Report):
+class FabricCaseRun(Report):
     """A run of a case on a whole fabric, carried out or not."""
 
     case: FabricCaseSpec
@@ -88,7 +88,7 @@ class FabricPlayed(Report):
         }
 
 
-def play(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricPlayed]:
+def runs_of(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricCaseRun]:
     """The runs of a case, one after the other. Raises: InputErrors where the fabric cannot carry the traffic."""
     lacks = _lacks(subject, case)
     for run in case.runs:
@@ -100,15 +100,15 @@ def play(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricPlayed]:
             name = run.name if ranks is None else f"{run.name}-{ranks}"
             one = run.model_copy(update={"name": name})
             trial = None if lacks else carry_out(subject, one, ranks)
-            played = FabricPlayed(case=case, scenario=one, subject=subject, trial=trial, run=run.name,
+            report = FabricCaseRun(case=case, scenario=one, subject=subject, trial=trial, run=run.name,
                                   lacking=lacks)  # fmt: skip
             for check in case.checks:
                 if check.scenarios and run.name not in check.scenarios:
                     continue
                 found = _judged(check, trial)
                 if not (found.colour == "not run" and check.if_any):
-                    played.results.append(found)
-            yield played
+                    report.results.append(found)
+            yield report
 
 
 def _judged(check: CheckSpec, trial: FabricTrial | None) -> Result:

@@ -17,7 +17,7 @@ from fabric.configs.load import load_network
 from fabric.configs.network import Network
 from fabric.proof.cut import Cutter
 from fabric.proof.outcome import simulate
-from fabric.proof.search.circles import Circle, Waits, fill, flows, waits
+from fabric.proof.search.cycles import Cycle, Waits, fill, flows, waits
 from fabric.proof.search.runs import Runs
 from fabric.validate.facts import Facts
 
@@ -45,18 +45,18 @@ def found_in(network: Network) -> tuple[Facts, Waits]:
 
 def test_leaves_and_spines_have_no_cycle_with_any_link_less(tmp_path: Path) -> None:
     _, found = found_in(written(tmp_path, small_fabric(), HOSTS))
-    assert not found.circles
+    assert not found.cycles
     assert found.summary == (
         "cyclic buffer dependencies of lossless ports: none, with all links, and without each of 4 links"
     )
 
 
-def test_a_failure_that_closes_a_circle_is_named(tmp_path: Path) -> None:
+def test_a_failure_that_closes_a_cycle_is_named(tmp_path: Path) -> None:
     """Two triangles with a common side: without it they are a square, whose opposite corners use both ways."""
     _, found = found_in(mesh(tmp_path, KITE))
-    assert [it.failed for it in found.circles] == [(("s0", "Ethernet24"), ("s2", "Ethernet24"))] * 2
-    assert all({end[0] for end in it.ports} == {"s0", "s1", "s2", "s3"} for it in found.circles)
-    assert found.circles[0].text.endswith("after s0:Ethernet24--s2:Ethernet24 has failed")
+    assert [it.failed for it in found.cycles] == [(("s0", "Ethernet24"), ("s2", "Ethernet24"))] * 2
+    assert all({end[0] for end in it.ports} == {"s0", "s1", "s2", "s3"} for it in found.cycles)
+    assert found.cycles[0].text.endswith("after s0:Ethernet24--s2:Ethernet24 has failed")
 
 
 def test_a_port_that_pauses_no_roce_is_in_no_cycle(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_port_that_pauses_no_roce_is_in_no_cycle(tmp_path: Path) -> None:
     for device in network.devices.values():
         for port in device.ports.values():
             port.lossless = frozenset()
-    assert not waits(Facts(network), DSCP).circles
+    assert not waits(Facts(network), DSCP).cycles
 
 
 def test_a_switch_takes_no_path_over_its_own_as_after_a_failure(tmp_path: Path) -> None:
@@ -101,18 +101,18 @@ def test_failures_that_are_skipped_add_no_next_hop(seed: int, tmp_path: Path) ->
 
 def test_each_wait_of_a_cycle_has_a_flow_over_its_two_ports(tmp_path: Path) -> None:
     facts, found = found_in(mesh(tmp_path, KITE))
-    circle = found.circles[0]
-    assert circle.failed is not None
-    paths = flows(facts.routes.without(frozenset(circle.failed)), circle)
+    cycle = found.cycles[0]
+    assert cycle.failed is not None
+    paths = flows(facts.routes.without(frozenset(cycle.failed)), cycle)
     entered = [tuple(into for _, into in path) for path in paths]
-    assert set(entered) == {(end, circle.ports[(n + 1) % 4]) for n, end in enumerate(circle.ports)}
+    assert set(entered) == {(end, cycle.ports[(n + 1) % 4]) for n, end in enumerate(cycle.ports)}
 
 
 def test_the_traffic_of_a_cycle_stops_it(tmp_path: Path) -> None:
     facts, found = found_in(mesh(tmp_path, KITE))
     runs = Runs(1)
-    circle = fill(facts, Cutter(facts), found.circles[0], DSCP, runs)
-    assert circle.outcome == "deadlock"
+    cycle = fill(facts, Cutter(facts), found.cycles[0], DSCP, runs)
+    assert cycle.outcome == "deadlock"
     (hit,) = runs.hits.values()
     assert hit.title == "deadlock after a failure"
     assert "4 of them never completed; after s0:Ethernet24--s2:Ethernet24 has failed" in hit.text
@@ -120,16 +120,16 @@ def test_the_traffic_of_a_cycle_stops_it(tmp_path: Path) -> None:
 
 
 def test_frames_that_are_lost_while_a_cycle_fills_are_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With next to no headroom; that this cycle also stands still is hidden."""
-    monkeypatch.setattr("fabric.proof.search.circles.simulate", lambda *of: replace(simulate(*of), cycle=[]))
+    """With next to no headroom; that this cycle also blocks is hidden."""
+    monkeypatch.setattr("fabric.proof.search.cycles.simulate", lambda *of: replace(simulate(*of), cycle=[]))
     mesh(tmp_path / "configs", KITE)
     for file in (tmp_path / "configs").glob("s*.json"):
         text = re.sub(r'"xoff": "\d+"', '"xoff": "1000"', file.read_text(encoding="utf-8"))
         file.write_text(text, encoding="utf-8")
     facts, found = found_in(load_network([tmp_path / "configs"]))
     runs = Runs(1)
-    circle = fill(facts, Cutter(facts), found.circles[0], DSCP, runs)
-    assert re.fullmatch(r"[\d,]+ frames lost before it closes", circle.outcome)
+    cycle = fill(facts, Cutter(facts), found.cycles[0], DSCP, runs)
+    assert re.fullmatch(r"[\d,]+ frames lost before it closes", cycle.outcome)
     (hit,) = runs.hits.values()
     assert (hit.reason, hit.loses, hit.title) == ("headroom", True, "loss while a cyclic buffer dependency fills")
     assert hit.place is not None
@@ -138,7 +138,7 @@ def test_frames_that_are_lost_while_a_cycle_fills_are_a_loss(tmp_path: Path, mon
 
 @pytest.mark.parametrize(("others", "words"), [(1, ", or one other link, has"), (2, ", or one of 2 other links, has")])
 def test_one_other_link_is_one(others: int, words: str) -> None:
-    assert words in Circle((("s0", "a"), ("s1", "b")), (("s2", "a"), ("s3", "a")), others).text
+    assert words in Cycle((("s0", "a"), ("s1", "b")), (("s2", "a"), ("s3", "a")), others).text
 
 
 def test_fabric_run_reproduces_the_deadlock(
@@ -153,5 +153,5 @@ def test_fabric_run_reproduces_the_deadlock(
     shown = " ".join(capsys.readouterr().out.split())
     assert "deadlock after a failure: " in shown
     assert "cyclic buffer dependencies of lossless ports: 2, with all links, and without each of 5 links" in shown
-    file = next(out.glob("search-circle-*.yml"))
+    file = next(out.glob("search-cycle-*.yml"))
     assert main(["run", str(file), "--out", str(tmp_path / "run"), "--quiet"]) == 1

@@ -36,7 +36,7 @@ _TIMES_A_GROUP: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class Cycle:
     """A cyclic buffer dependency, and what its traffic did."""
 
     ports: tuple[End, ...]
@@ -63,7 +63,7 @@ class Circle:
 class Waits:
     """Every cycle that was found."""
 
-    circles: tuple[Circle, ...]
+    cycles: tuple[Cycle, ...]
     links: int
     """Links between switches, each of which was taken away once."""
 
@@ -71,16 +71,16 @@ class Waits:
     def summary(self) -> str:
         """One line."""
         cases = f"with all links, and without each of {count(self.links, 'link')}"
-        if not self.circles:
+        if not self.cycles:
             return f"cyclic buffer dependencies of lossless ports: none, {cases}"
-        return f"cyclic buffer dependencies of lossless ports: {len(self.circles)}, {cases}"
+        return f"cyclic buffer dependencies of lossless ports: {len(self.cycles)}, {cases}"
 
 
 def waits(facts: Facts, dscp: int) -> Waits:
     """The cycles of all links, then those of each single failure that are not among them."""
     hops = [hop for its in facts.routes.hops.values() for hop in its]
     links = sorted({min((hop.out, hop.into), (hop.into, hop.out)) for hop in hops})
-    found: dict[tuple[End, ...], Circle] = {it: Circle(it, None) for it in _cycles(facts, facts.routes, dscp)}
+    found: dict[tuple[End, ...], Cycle] = {it: Cycle(it, None) for it in _cycles(facts, facts.routes, dscp)}
     usual = set(found)
     for a, b in links:
         if not _alone(facts.routes, a, b):
@@ -90,7 +90,7 @@ def waits(facts: Facts, dscp: int) -> Waits:
         for cycle in _cycles(facts, facts.routes.without(frozenset((a, b))), dscp):
             if cycle not in usual:
                 known = found.get(cycle)
-                found[cycle] = Circle(cycle, (a, b)) if known is None else replace(known, others=known.others + 1)
+                found[cycle] = Cycle(cycle, (a, b)) if known is None else replace(known, others=known.others + 1)
     return Waits(tuple(found.values()), len(links))
 
 
@@ -109,11 +109,11 @@ def _cycles(facts: Facts, routes: Routes, dscp: int) -> list[tuple[End, ...]]:
 # Traffic --------------------------------------------------------------------------------------------------------------
 
 
-def flows(routes: Routes, circle: Circle) -> list[tuple[Step, ...]]:
+def flows(routes: Routes, cycle: Cycle) -> list[tuple[Step, ...]]:
     """For each wait of a cycle the shortest path of the routes over both of its ports."""
     found = []
-    for number, port in enumerate(circle.ports):
-        after = circle.ports[(number + 1) % len(circle.ports)]
+    for number, port in enumerate(cycle.ports):
+        after = cycle.ports[(number + 1) % len(cycle.ports)]
         paths = (path for tree in routes.trees for path in _over(routes, tree, port, after))
         best = min(paths, key=lambda it: (len(it), it), default=None)
         if best is not None:
@@ -196,18 +196,18 @@ class _Filled:
         return raw
 
 
-def fill(facts: Facts, cutter: Cutter, circle: Circle, dscp: int, runs: Runs) -> Circle:
+def fill(facts: Facts, cutter: Cutter, cycle: Cycle, dscp: int, runs: Runs) -> Cycle:
     """Put the traffic of a cycle on its cut-out; a standstill is kept among the losses, and so are frames that are lost
     while it fills. Raises: NoCutError.
     """
-    routes = facts.routes if circle.failed is None else facts.routes.without(frozenset(circle.failed))
-    paths = flows(routes, circle)
+    routes = facts.routes if cycle.failed is None else facts.routes.without(frozenset(cycle.failed))
+    paths = flows(routes, cycle)
     cut, pairs = cutter.woven(paths)
-    device, port = circle.ports[0]
+    device, port = cycle.ports[0]
     room = int(threshold_bytes(cut.network.devices[device], cut.network.devices[device].ports[port], 3))
     filled = _Filled(cut, lower(cut, dscp), pairs, room)
-    more = "" if circle.failed is None else "-".join(("without", *circle.failed[0]))
-    hit = Hit("circle", device, "deadlock", port, "", "", "", place=_place(facts, circle.ports[0]), more=more)
+    more = "" if cycle.failed is None else "-".join(("without", *cycle.failed[0]))
+    hit = Hit("cycle", device, "deadlock", port, "", "", "", place=_place(facts, cycle.ports[0]), more=more)
     for steady in (False, True):
         raw = filled.scenario(hit.name, runs.seed, steady=steady)
         runs.count += 1
@@ -220,34 +220,32 @@ def fill(facts: Facts, cutter: Cutter, circle: Circle, dscp: int, runs: Runs) ->
                 f"{stuck} wait for each other, and nothing moves; {count(len(pairs), 'message')} of "
                 f"{_TIMES_A_GROUP * room:,} B, {undone} of them never completed"
             )
-            if circle.failed is not None:
-                text += f"; after {':'.join(circle.failed[0])}--{':'.join(circle.failed[1])} has failed"
-            heads = [f"Search, circle: {text}", f"As configured: {circle.text}", *_notes(circle)]
+            if cycle.failed is not None:
+                text += f"; after {':'.join(cycle.failed[0])}--{':'.join(cycle.failed[1])} has failed"
+            heads = [f"Search, cycle: {text}", f"As configured: {cycle.text}", *_notes(cycle)]
             scenario = scenario_text(raw, heads, filled.lowering.origins)
-            runs.hits["circle", circle.text, "deadlock"] = replace(
-                hit, text=text, condition=condition, scenario=scenario
-            )
-            return replace(circle, outcome=f"deadlock ({condition})" if condition else "deadlock")
+            runs.hits["cycle", cycle.text, "deadlock"] = replace(hit, text=text, condition=condition, scenario=scenario)
+            return replace(cycle, outcome=f"deadlock ({condition})" if condition else "deadlock")
         if run.count("drops.lossless"):
-            lost = _lost(facts, circle, run.losses()[0], condition)
-            heads = [f"Search, circle: {lost.text}", f"As configured: {circle.text}", *_notes(circle)]
+            lost = _lost(facts, cycle, run.losses()[0], condition)
+            heads = [f"Search, cycle: {lost.text}", f"As configured: {cycle.text}", *_notes(cycle)]
             scenario = scenario_text({**raw, "name": lost.name}, heads, filled.lowering.origins)
-            runs.hits["circle", circle.text, lost.reason] = replace(lost, scenario=scenario)
+            runs.hits["cycle", cycle.text, lost.reason] = replace(lost, scenario=scenario)
             outcome = f"{count(run.count('drops.lossless'), 'frame')} lost before it closes"
-            return replace(circle, outcome=f"{outcome} ({condition})" if condition else outcome)
-    return replace(circle, outcome="the traffic that fills it drains again")
+            return replace(cycle, outcome=f"{outcome} ({condition})" if condition else outcome)
+    return replace(cycle, outcome="the traffic that fills it drains again")
 
 
-def _lost(facts: Facts, circle: Circle, loss: Loss, condition: str) -> Hit:
+def _lost(facts: Facts, cycle: Cycle, loss: Loss, condition: str) -> Hit:
     """Frames that are lost while a cycle fills, by where most of them are; without its scenario."""
     port = loss.port.partition(":")[2]
-    first = ("at", *circle.ports[0]) if circle.failed is None else ("without", *circle.failed[0])
+    first = ("at", *cycle.ports[0]) if cycle.failed is None else ("without", *cycle.failed[0])
     return Hit(
-        "circle",
+        "cycle",
         loss.switch,
         loss.reason,
         port,
-        f"{sentence(loss)}, while the cycle {circle.text} fills",
+        f"{sentence(loss)}, while the cycle {cycle.text} fills",
         condition,
         "",
         place=_place(facts, (loss.switch, port)),
@@ -255,10 +253,10 @@ def _lost(facts: Facts, circle: Circle, loss: Loss, condition: str) -> Hit:
     )
 
 
-def _notes(circle: Circle) -> Iterator[str]:
+def _notes(cycle: Cycle) -> Iterator[str]:
     yield "The run ends before the detection time of a usual watchdog."
     yield "Each flow takes one of the equal paths of its route, as a hash may choose."
-    if circle.failed is not None:
+    if cycle.failed is not None:
         yield "Routes are those after the failure, when BGP has converged; the failed link is left out."
 
 

@@ -38,12 +38,12 @@ class Truth(Observer):
         self._watermarks.sample(now)
         return now
 
-    def look(self) -> Snapshot:
+    def read(self) -> Snapshot:
         """Called by the simulation thread."""
-        return self._watermarks.look(self._now())
+        return self._watermarks.read(self._now())
 
     def peek(self) -> Snapshot:
-        """As `look`, for readers without watermarks: the period of the next scrape goes on."""
+        """As `read`, for readers without watermarks: the period of the next scrape goes on."""
         return self._now()
 
     def _now(self) -> Observation:

@@ -11,7 +11,7 @@ import pytest
 
 from fabric.dataplane.state.codes import EventKind
 from fabric.explain import message_account
-from fabric.explain.acknowledgements import unanswered, way_back
+from fabric.explain.acknowledgements import return_path, unanswered
 from fabric.explain.control import control_of
 from fabric.explain.direction import Direction
 from fabric.explain.evidence import Evidence
@@ -108,7 +108,7 @@ def test_data_lost_at_another_spine_than_that_of_the_end_is_data(ran: Evidence) 
     other = "spine2" if used == "spine1" else "spine1"
     away = next(
         ran.fabric.port_name(port)
-        for port in ran.ways(*(int(ran.fabric.by_name[message[it]].id) for it in ("src", "dst")))
+        for port in ran.ports_between(*(int(ran.fabric.by_name[message[it]].id) for it in ("src", "dst")))
         if ran.fabric.node_of(port).name == other
     )
     for size in (FULL, 0):
@@ -195,7 +195,7 @@ def test_only_pauses_in_the_time_that_was_taken_are_named(ran: Evidence) -> None
 
 def test_a_link_that_acknowledgements_only_may_have_taken_is_named_with_perhaps(ran: Evidence) -> None:
     message = from_host5(ran, "whole")
-    possible = [ran.fabric.port_name(ran.fabric.ports[it].id) for it in way_back(ran, message).possible]
+    possible = [ran.fabric.port_name(ran.fabric.ports[it].id) for it in return_path(ran, message).possible]
     assert possible
     evidence = paused_by(ran, possible[0], [("host1:eth0", 0, ran.end_ns)])
     parts = message_account.account(evidence, message, message["end_ns"], Moments([], []), "", timed_out=False)

@@ -26,7 +26,7 @@ from tests.reliability.report import Row
 TOKEN: Final = "a-token-of-the-tests-0123456789"
 VIEW: Final = "a-view-token-of-the-tests-98765"
 SCENARIO: Final = """\
-name: doors
+name: interfaces
 topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_rate: 100G, fabric_rate: 400G}
 switches: {asic: trident3}
 workload:
@@ -86,7 +86,7 @@ class Served:
 def serving(work: Path, text: str = SCENARIO, more: Sequence[str | Path] = ()) -> Iterator[Served]:
     """`fabric serve` on a free port of the loopback address, from its first scrape until the block ends."""
     work.mkdir(parents=True, exist_ok=True)
-    scenario = work / "doors.yml"
+    scenario = work / "interfaces.yml"
     scenario.write_text(text, encoding="utf-8")
     errors = work / "stderr"
     with errors.open("w", encoding="utf-8") as file:

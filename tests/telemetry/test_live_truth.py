@@ -16,8 +16,8 @@ from fabric.units import PS_PER_MS, PS_PER_US
 from telemetry.catalogue.observation import Observation
 from telemetry.live.control import LiveControl
 from telemetry.live.events import EventSink
-from telemetry.live.look import Truth
 from telemetry.live.polled import Seen
+from telemetry.live.truth import Truth
 from telemetry.live.watermarks import WATERMARKS
 from telemetry.live.world import LiveWorld
 from telemetry.record.polling.profiles import PROFILES
@@ -61,7 +61,7 @@ def test_the_truth_is_the_engine_at_the_moment_of_the_scrape(world: LiveWorld) -
     truth = Truth(world, LiveControl(world))
     truth.begin(1)
     world.engine.advance(PS_PER_MS)
-    found = truth.look()
+    found = truth.read()
     assert isinstance(found, Observation)
     assert found.time_ps == PS_PER_MS
     assert np.array_equal(found.ports["rx_bytes"], world.engine.state.ports["rx_bytes"])
@@ -80,7 +80,7 @@ def test_a_watermark_is_the_highest_since_the_scrape_before_however_often_the_ru
             highest = np.max([getattr(now, table)[field] for now in sampled], axis=0)
             last = getattr(sampled[-1], table)[field]
             assert not np.array_equal(highest, last) or not highest.any(), f"{table}.{field} never fell"
-    first, second = truth.look(), truth.look()
+    first, second = truth.read(), truth.read()
     for table, fields in WATERMARKS.items():
         for field in fields:
             highest = np.max([getattr(now, table)[field] for now in sampled], axis=0)
@@ -96,7 +96,7 @@ def test_the_end_of_a_pass_leaves_its_watermarks_to_the_next_scrape(world: LiveW
     assert last.queues["watermark_bytes"].any()
     world.make_engine()
     truth.begin(2)
-    assert np.array_equal(truth.look().queues["watermark_bytes"], last.queues["watermark_bytes"])
+    assert np.array_equal(truth.read().queues["watermark_bytes"], last.queues["watermark_bytes"])
 
 
 def test_every_watermark_that_a_sample_clears_is_kept_for_the_scrape(world: LiveWorld) -> None:
@@ -126,7 +126,7 @@ def test_an_exporter_shows_what_its_last_poll_saw(world: LiveWorld, compiled: Co
     seen.begin(1)
     seen.sample(world.engine.snapshot(reset_watermarks=True))
     simulate(world, seen, 2 * PS_PER_MS)
-    truth, shown = world.engine.snapshot(), seen.look()
+    truth, shown = world.engine.snapshot(), seen.read()
     leaf = compiled.fabric.by_name["leaf1"].first_port
     assert 0 < int(shown.ports["tx_bytes"][leaf]) < int(truth.ports["tx_bytes"][leaf])
     assert shown.time_ps == truth.time_ps
@@ -140,11 +140,11 @@ def test_what_was_shown_does_not_change_under_the_hands_of_who_reads_it(
     seen.begin(1)
     seen.sample(world.engine.snapshot(reset_watermarks=True))
     simulate(world, seen, PS_PER_MS)
-    shown = seen.look()
+    shown = seen.read()
     before = shown.ports["tx_bytes"].copy()
     simulate(world, seen, 3 * PS_PER_MS)
     assert np.array_equal(shown.ports["tx_bytes"], before)
-    assert not np.array_equal(seen.look().ports["tx_bytes"], before)
+    assert not np.array_equal(seen.read().ports["tx_bytes"], before)
 
 
 def test_a_new_pass_is_polled_anew(world: LiveWorld, compiled: CompiledScenario) -> None:
@@ -155,7 +155,7 @@ def test_a_new_pass_is_polled_anew(world: LiveWorld, compiled: CompiledScenario)
     world.make_engine()
     seen.begin(2)
     seen.sample(world.engine.snapshot(reset_watermarks=True))
-    assert int(seen.look().ports["tx_bytes"].sum()) == 0
+    assert int(seen.read().ports["tx_bytes"].sum()) == 0
 
 
 def test_a_view_beside_the_truth_shows_what_it_shows_alone(world: LiveWorld, compiled: CompiledScenario) -> None:
@@ -169,9 +169,9 @@ def test_a_view_beside_the_truth_shows_what_it_shows_alone(world: LiveWorld, com
         now = world.engine.snapshot(reset_watermarks=True)
         alone.sample(now)
         true.sample(now)
-        true.look()
+        true.read()
         beside.sample(now)
-    one, other = beside.look(), alone.look()
+    one, other = beside.read(), alone.read()
     for table in ("ports", "queues", "pgs", "hosts"):
         assert np.array_equal(getattr(one, table), getattr(other, table)), table
-    assert one.time_ps == true.look().time_ps
+    assert one.time_ps == true.read().time_ps
