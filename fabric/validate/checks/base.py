@@ -104,6 +104,10 @@ class Finding:
     fix: Fix | None = None
     paths: int = 0
     within: Iterable[Root] = ()
+    found: tuple[Fix, ...] = ()
+    """The changes that clear it, found by trying them on copies (`fix/told.py`): they count instead of `fix`."""
+    unfixed: str = ""
+    """Why the search found none; '' also where nothing was searched."""
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -1,0 +1,62 @@
+"""The remedy of a report and the change of `--fix` are one: same commands, in text, JSON and for Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fabric.errors import InputErrors
+from fabric.validate.checks.base import Severity
+from fabric.validate.fix.search import find
+from fabric.validate.fix.told import with_remedies
+from fabric.validate.judge import Request, judge
+from fabric.validate.output.data import as_json
+from fabric.validate.output.text import remedy
+from tests.mistakes.mistake import Mistake
+from tests.mistakes.score import CASES
+
+ONE = {it.id: it for it in CASES}
+QUICK = (
+    "nvue: RoCE is lossy",
+    "sonic: a trailing blank in a profile's name",
+    "nxos: the import target differs",
+    "eos: the word no-drop is mistyped",
+)
+
+
+def differences(case: Mistake, folder: Path) -> Iterator[str]:
+    """Findings that a plan repairs, and whose remedy does not name the commands of the plan."""
+    case.write(folder)
+    request = Request([folder])
+    try:
+        verdict = judge(request)
+    except InputErrors:  # a file that cannot be read has no finding
+        return
+    plan = find(request, verdict)
+    verdict = with_remedies(request, verdict)
+    commands = {key: [it.command for it in step.changes] for step in plan.steps for key in step.cleared}
+    data = {(row["id"], row["text"]): row for row in json.loads(as_json(verdict))["causes"]}
+    for cause in verdict.causes:
+        wanted = commands.get(cause.first.key)
+        if cause.severity < Severity.WARN or wanted is None:
+            continue
+        lines = remedy(cause)
+        if [it for it in wanted if f"$ {it}" not in lines] or any(it.startswith("no command") for it in lines):
+            yield f"{case.id}: {cause.check.id}: {wanted} is not in {lines}"
+        named = [it["command"] for it in data[cause.check.id, cause.first.text]["fixes"]]
+        if [it for it in wanted if it not in named]:
+            yield f"{case.id}: {cause.check.id}: {wanted} is not in the JSON: {named}"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_remedy_is_the_change_that_repairs(name: str, tmp_path: Path) -> None:
+    assert list(differences(ONE[name], tmp_path)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda it: it.id)
+def test_every_remedy_is_the_change_that_repairs(case: Mistake, tmp_path: Path) -> None:
+    assert list(differences(case, tmp_path)) == []
