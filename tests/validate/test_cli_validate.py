@@ -171,7 +171,8 @@ def test_headroom_prints_the_vendors_row(platform: str, xoff: int, capsys: pytes
     ("argv", "code"),
     [
         (["--speed", "400G", "--cable", "40m", "--xoff", "38000"], 1),
-        (["--speed", "400G", "--cable", "40m", "--xoff", "39000"], 0),
+        (["--speed", "400G", "--cable", "40m", "--xoff", "39000"], 1),
+        (["--speed", "400G", "--cable", "40m", "--xoff", "96002"], 0),
         (["--speed", "400", "--cable", "40m"], 2),
         (["--speed", "400G", "--cable", "40"], 2),
         (["--speed", "400G", "--cable", "40m", "--platform", "sn56"], 2),

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.buffers.headroom import ROCE_FRAME_BYTES, ROCE_HEADERS_BYTES, Row, annex_bytes, bounds, coding_ps
+from fabric.configs.buffers.budget import statement
+from fabric.configs.buffers.headroom import ROCE_HEADERS_BYTES, Row, annex_bytes, bounds, coding_ps
 from fabric.configs.buffers.platforms import find_platform
 from fabric.configs.model import BufferProfile, Device
 from fabric.configs.sonic.pgtable import HeadroomTable
-from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.chips import is_nvidia
 from fabric.validate.facts import Facts, Line
-from fabric.validate.headroom_need import need_on, profiles_on
+from fabric.validate.headroom_need import link_mtu, need_on, profiles_on, same_sum
 from fabric.validate.remedies import Fix, bind_headroom, set_cable, set_field, set_fields
 
 _NAME: Final = re.compile(r"pg_lossless_(\d{1,9})_(\d{1,9})m.*_profile")
@@ -23,17 +24,10 @@ _MANAGEMENT_MBPS: Final = 10_000
 _RACK_M: Final = 5
 
 
-def link_mtu(facts: Facts, line: Line) -> int:
-    """The larger MTU of a port and the port at the other end."""
-    peer, host = facts.peers.get(line.end), facts.host_at(line)
-    other = None if peer is None else facts.line(peer)
-    return max(line.port.mtu, other.port.mtu if other else 0, (host.mtu or 0) if host else 0)
-
-
 @check(
     "H1",
     E,
-    "headroom below a physical bound",
+    "headroom below a bound of 802.3 or the need",
     condition="xoff >= bounds A, B, C, D of the link (A, B error; C warn; D info), and >= the need with the assumed "
     "response, latency and frames (info; --peer-response, --latency); `fabric headroom --explain` prints the terms",
     consequence="the pause arrives too late: loss, then go-back-N; below D only with a slow peer, below the need only "
@@ -52,32 +46,23 @@ def H1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
         if speed is None or not cable or need is None:
             continue
         mtu = link_mtu(facts, line)
-        link = f"{speed // 1000}G, {cable} m, MTU {mtu}"
         limit = bounds(speed, cable, mtu)
         for profile in profiles_on(line):
             xoff, name = profile.xoff_bytes, profile.name
             if xoff >= max(limit.d, need.bytes):
                 continue
-            if xoff >= limit.d:
-                bound, value, severity, why = "", need.bytes, I, f"lost if {need.assumed}"
-            elif xoff < limit.a:
-                bound, value, severity, why = "A", limit.a, E, "lost even with 1500-byte frames"
-            elif xoff < limit.b and line.port.mtu > _JUMBO_MTU:
-                bound, value, severity = "B", limit.b, E if large else W
-                why = f"lost with a jumbo frame here and {ROCE_FRAME_BYTES} B of RoCE there"
-            elif xoff < limit.c:
-                bound, value, severity, why = "C", limit.c, W, "lost with jumbo frames at both ends"
+            if xoff < limit.a or (xoff < limit.b and line.port.mtu > _JUMBO_MTU and large):
+                severity = E
             else:
-                bound, value, severity, why = "D", limit.d, I, "relies on a peer faster than the 802.3 limit"
-                held = "enough" if xoff >= need.bytes else "needed"
-                why += f"; {need.bytes} B are {held} if {need.assumed}"
+                severity = W if xoff < limit.c else I
             yield Found(
                 line.device.name,
                 f"{line.port.name}|{name}",
-                f"xoff {xoff} B < {f'bound {bound}' if bound else 'the need of'} {value} B ({link}): {why}",
+                f"{statement(xoff, limit, need)} ({speed // 1000}G, {cable} m, MTU {mtu})",
                 (
                     shows(line.device, profile.where, "" if profile.derived else "xoff", xoff),
                     shows(line.device, line.port.cable_where, "", f"{cable}m", "cable"),
+                    Evidence("every term", same_sum(facts, line, xoff)),
                 ),
                 severity,
                 fix=_more_headroom(facts, line, profile, wanted[line.device.name, name]),
