@@ -75,8 +75,6 @@ def test_the_shipped_headroom_that_loses_packets_has_a_note_with_the_assumptions
 def test_the_shipped_headroom_is_enough_for_a_switch_without_latency(tmp_path: Path) -> None:
     verdict = validated(tmp_path, SHIPPED, "half", "0ns")
     (text,) = {it.text for it in verdict.findings}
-    assert (
-        "enough for the need of 62640 B if the peer stops in half of the 802.3 limit, reception takes no" in text
-    )
+    assert "enough for the need of 62640 B if the peer stops in half of the 802.3 limit, reception takes no" in text
     assert verdict.headroom.startswith("enough on ")
     assert lost(SHIPPED, "half", "0ns") == 0
