@@ -119,6 +119,8 @@ def _not_judged(line: Line) -> str:
     bound = [line.device.profiles.get(it.profile or "") for it in line.port.groups.values()]
     if any(it is not None and it.assumed for it in bound):
         return f"{able.title} computes the headroom, and how is not published"
+    if able.every_group_stated and bound:
+        return "its lossless group has no xoff"
     covered = "" if able.default_headroom_m is None else f", which is for up to {able.default_headroom_m} m of cable"
     return f"the file states no headroom, the default of {able.title} acts{covered}"
 

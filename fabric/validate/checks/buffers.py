@@ -11,6 +11,7 @@ from fabric.configs.model import BufferProfile, Device, Pool
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.checks.entries import pause_roots
 from fabric.validate.checks.membership import lossless_pool
+from fabric.validate.checks.without_xoff import lacks_xoff
 from fabric.validate.chips import is_nvidia, mmu_bytes
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.held import feeding
@@ -348,6 +349,8 @@ def B8(facts: Facts) -> Iterator[Found]:  # noqa: N802
         lossy = {bound.profile for line in facts.lossless_of(device) for bound in line.port.groups.values()}
         for profile in device.profiles.values():
             if profile.name not in lossy or profile.lossless or profile.pool not in pools:
+                continue
+            if lacks_xoff(facts, device, profile):  # not meant for lossy traffic: M4 says so
                 continue
             lossless, pool = pools[profile.pool]
             if (
