@@ -22,22 +22,14 @@ from fabric.validate.segment_words import segment_lines
 _ABOUT_THE_FILE: Final = frozenset(
     (
         *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
-        *(
-            "classes",
-            "admin_stated",
-            "made",
-            "vnis",
-            "routed_vnis",
-            "unread_lists",
-            "states_asn",
-            "external",
-            "unnumbered",
-        ),
+        *("classes", "admin_stated", "made"),
     )
 )
-"""Fields that are no meaning, or follow from others; so are all whose names end in `where`. Segments have
-words of their own.
-"""
+"""Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
+_TOLD: Final = frozenset(("vnis", "routed_vnis", "unnumbered"))
+"""Parts of the identity that other values tell: segments have words of their own."""
+_OF_SESSIONS: Final = frozenset(("states_asn", "external"))
+"""Fields of sessions that follow from the AS number of the neighbour."""
 _SHOWN_PORTS: Final = 6
 _SHOWN_VALUE: Final = 200
 _UNJUDGED: Final = "not judged:"
@@ -148,7 +140,7 @@ def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:
     found = {
         path: (value, where or place_of(device.language, path))
         for path, value, where in _flat(device)
-        if not (path[-1] == "stated" or (path[-1] in _KEYS and value == path[-2]))
+        if not (_told(path) or path[-1] == "stated" or (path[-1] in _KEYS and value == path[-2]))
     }
     segments = (*device.identity.vnis, *device.identity.routed_vnis)
     found |= {
@@ -157,6 +149,18 @@ def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:
         for where, value in segment_lines(device.language, vni)
     }
     return found | {path: (value, ()) for path, value in _unjudged(device)}
+
+
+def _told(path: tuple[str, ...]) -> bool:
+    """Whether the lines that say it are told by other values, or by the list of what is not judged."""
+    match path:
+        case ("identity", part, *_) if part in _TOLD:
+            return True
+        case ("identity", "policies", "unread_lists", *_):
+            return True
+        case ("sessions", *_, last):
+            return last in _OF_SESSIONS
+    return False
 
 
 _KEYS: Final = ("address", "prefix", "network", "number")

@@ -79,6 +79,7 @@ _SAME: Final = frozenset(("value", "where", "name", "stated", "entries", "curves
 """Fields that stand for their construct as a whole."""
 
 
+_GATEWAYS: Final[Mapping[Language, str]] = {"eos": "ip address virtual", "nxos": "ip address"}
 _ELSEWHERE: Final = {"lag": "PORTCHANNEL_MEMBER", "members": "VLAN_MEMBER", "neighbor": "DEVICE_NEIGHBOR",
                "routed": "VLAN_INTERFACE"}  # fmt: skip
 """SONiC: values of a port or VLAN that another table has."""
@@ -102,8 +103,7 @@ def own_words(language: Language, where: Where, rest: tuple[str, ...]) -> str:
     """
     words = _WORDS[language]
     if where[:1] == ("gateway",):
-        line = "ip address" if language == "nxos" else "ip address virtual"
-        where = ("interface", where[1], line, *where[2:])
+        where = ("interface", where[1], _GATEWAYS[language], *where[2:])
     if stated_at(language, rest) == where:
         rest = ()  # a place that stands for this one value
     fields = [] if rest[-1:] == ("value",) or rest[:1] in _WHOLE else [it for it in rest if it not in {*_SAME, *where}]
