@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(it: Minimal, out: Path) -> Document:
     before, after = it.before, it.after
+    hosts, switches = (int(str(after[name])) for name in ("hosts", "switches"))
     rows = tuple((name, str(before[name]), str(after[name])) for name in before)
     table = Table("size", "", (Column("what", "What"), Column("before", "Before"), Column("after", "After")), rows)
     ended = (
@@ -93,7 +94,7 @@ def _document(it: Minimal, out: Path) -> Document:
     left = [Prose(f"Less: {text}") for text in it.left_out]
     verdict = (
         f"{it.found.kind.value} at {it.found.place} in "
-        f"{counted((after['hosts'], 'host'), (after['switches'], 'switch', 'switches'))}: {ended}"
+        f"{counted((hosts, 'host'), (switches, 'switch', 'switches'))}: {ended}"
     )
     section = Section("minimal", "Smallest scenario", (facts, table, *evidence, *left, more))
     return Document("Minimal scenario", it.source.name, Status.GOOD, verdict, (), (section,))

@@ -15,8 +15,8 @@ from fabric.validate.fix.told import with_remedies
 from fabric.validate.judge import Request, judge
 from fabric.validate.output.data import as_json
 from fabric.validate.output.text import remedy
-from tests.mistakes.mistake import Mistake
-from tests.mistakes.score import CASES
+from tests.mistakes.mistake import Mistake, good, write
+from tests.mistakes.score import CASES, judged
 
 ONE = {it.id: it for it in CASES}
 QUICK = (
@@ -60,3 +60,14 @@ def test_the_remedy_is_the_change_that_repairs(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("case", CASES, ids=lambda it: it.id)
 def test_every_remedy_is_the_change_that_repairs(case: Mistake, tmp_path: Path) -> None:
     assert list(differences(case, tmp_path)) == []
+
+
+@pytest.mark.parametrize("language", ["eos", "nxos"])
+def test_a_block_that_a_later_line_takes_back_needs_that_line_removed(language: str, tmp_path: Path) -> None:
+    files = good(language)
+    files["leaf1.cfg"] += "no router bgp 65101\n"
+    write(language, files, tmp_path)
+    [cause] = judged(tmp_path)
+    assert cause.check.id == "P12"
+    assert remedy(cause)[1] == "leaf1: remove the line 'no router bgp 65101'"
+    assert not any(line.startswith("$ ") for line in remedy(cause))
