@@ -135,6 +135,7 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
         "dead": f"{begin} dead-interval {value}",
         "shut": f"no {begin} shutdown",
         "cost": f"{cost} {value}" if value else f"no {cost}",
+        "instance": f"router {'ospf' if ospf else 'isis'} {its.name}; no shutdown" if value == "up" else "",
         "MTU": f"mtu {max(side.line.port.mtu, other.line.port.mtu)}",
     }.get(what, "")
     active = f"router ospf {its.name}; no passive-interface {side.interface}" if ospf else "no isis passive"

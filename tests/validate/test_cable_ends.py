@@ -32,11 +32,11 @@ def test_the_switch_with_the_wrong_length_is_named_first(
     assert {(it.device, it.value) for it in cause.fixes} == {("leaf1", right)}
 
 
-def test_a_length_that_no_row_has_and_the_other_end_does_not_state_is_a_slip(tmp_path: Path) -> None:
+def test_a_length_that_no_row_has_is_told_beside_that_of_the_other_end(tmp_path: Path) -> None:
     files = good("sonic")
     files["leaf1.json"] = put("CABLE_LENGTH", "AZURE", "Ethernet24", value="400m")(files["leaf1.json"])
     write("sonic", files, tmp_path)
     (cause,) = judged(tmp_path)
     assert cause.check.id == "H2"
     assert "; spine1:Ethernet8 states 40m" in cause.first.text
-    assert [it.value for it in cause.fixes] == ["40m"]
+    assert not cause.fixes  # the cable may be as long as that: then its row is missing

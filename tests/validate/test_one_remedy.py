@@ -71,3 +71,27 @@ def test_a_block_that_a_later_line_takes_back_needs_that_line_removed(language: 
     assert cause.check.id == "P12"
     assert remedy(cause)[1] == "leaf1: remove the line 'no router bgp 65101'"
     assert not any(line.startswith("$ ") for line in remedy(cause))
+
+
+@pytest.mark.parametrize("language", ["eos", "nxos"])
+def test_an_instance_that_is_shut_has_its_command(language: str, tmp_path: Path) -> None:
+    [case] = [it for it in CASES if it.id == f"{language}: OSPF: the instance is shut"]
+    case.write(tmp_path)
+    [cause] = judged(tmp_path)
+    [command] = {it.command for it in cause.fixes}
+    assert command.startswith("router ospf ")
+    assert command.endswith("; no shutdown")
+
+
+@pytest.mark.parametrize(
+    ("title", "place"),
+    [
+        ("nxos: the thresholds' ends are swapped", "QOS_EGRESS c-out-8q-q3"),
+        ("nvue: Kmin above Kmax", "congestion-control default-global 3"),
+        ("sonic: Kmin above Kmax", "WRED_PROFILE|W"),
+    ],
+)
+def test_a_curve_has_the_name_that_its_file_gives_it(title: str, place: str, tmp_path: Path) -> None:
+    ONE[title].write(tmp_path)
+    [cause] = judged(tmp_path)
+    assert cause.first.object == place

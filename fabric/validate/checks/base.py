@@ -195,6 +195,11 @@ def named(where: Where) -> str:
     return "|".join(where[-2:])
 
 
+def construct(device: Device, table: str, name: str) -> str:
+    """A profile or a pool as a finding's object: table and key, or its name where a language has no tables."""
+    return f"{table}|{name}" if device.capabilities.tables else name
+
+
 def shows(device: Device, where: Where, field: str, value: object, label: str = "") -> Evidence:
     """Evidence for a field of a construct."""
     own = field_word(device.language, field)

@@ -11,7 +11,7 @@ from fabric.configs.buffers.headroom import ROCE_HEADERS_BYTES, Row, annex_bytes
 from fabric.configs.buffers.platforms import find_platform
 from fabric.configs.model import BufferProfile, Device
 from fabric.configs.sonic.pgtable import HeadroomTable
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
 from fabric.validate.chips import is_nvidia
 from fabric.validate.facts import Facts, Line
 from fabric.validate.headroom_need import link_mtu, need_on, profiles_on, same_sum
@@ -171,7 +171,6 @@ def H2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     ),
                 ),
                 I if mild else E,
-                fix=set_cable(device, line.port, stated or 0) if known else None,
             )
 
 
@@ -308,7 +307,7 @@ def H4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text = ", ".join(f"{name} {ours} B, row {theirs} B" for name, ours, theirs in differ)
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 f"{text} (bound D {limit} B; {table.source})",
                 tuple(shows(device, profile.where, name, ours) for name, ours, _ in differ),
                 severity,
