@@ -95,3 +95,20 @@ def test_a_curve_has_the_name_that_its_file_gives_it(title: str, place: str, tmp
     ONE[title].write(tmp_path)
     [cause] = judged(tmp_path)
     assert cause.first.object == place
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("sonic: a queue names its port by the alias", ": it is the alias of 'Ethernet"),
+        ("sonic: a watchdog's row names a range of ports", ": CONFIG_DB has no ranges, and needs a row for each port"),
+    ],
+)
+def test_a_name_of_a_port_that_is_none_is_told_for_what_it_is(title: str, said: str, tmp_path: Path) -> None:
+    files = good("sonic")
+    files["leaf1.json"] = ONE[title].edit(files["leaf1.json"])
+    files["leaf1.json"]["PORT"]["Ethernet24"]["alias"] = "etp3"
+    write("sonic", files, tmp_path)
+    cause = judged(tmp_path)[0]
+    assert cause.check.id == "R1"
+    assert said in cause.first.text

@@ -307,7 +307,7 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(
                 owner.name,
                 named(withdrawn.where),
-                f"the line '{withdrawn.value}' takes BGP back, whose block stands before it",
+                f"the line '{withdrawn.value}' takes BGP and its AS number back, whose block stands before it",
                 (shows(owner, withdrawn.where, "", ""),),
                 root=(owner.name, ("router bgp",)),
                 rests_on=[(device.name, session.where) for device, session in its],
