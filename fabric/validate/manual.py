@@ -129,6 +129,7 @@ NOT_OF_PEERS: Final = frozenset(
         "P1",
         "P3",
         "P9",
+        "P13",
         "P14",
         "P15",
         "P19",

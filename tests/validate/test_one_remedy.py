@@ -112,3 +112,57 @@ def test_a_name_of_a_port_that_is_none_is_told_for_what_it_is(title: str, said: 
     cause = judged(tmp_path)[0]
     assert cause.check.id == "R1"
     assert said in cause.first.text
+
+
+def test_a_password_is_never_taken_away(tmp_path: Path) -> None:
+    ONE["eos: a password at one end"].write(tmp_path)
+    request = Request([tmp_path])
+    [cause] = (it for it in with_remedies(request, judge(request)).causes if it.check.id == "P13")
+    assert not cause.fixes
+    assert remedy(cause)[1].startswith("no command: ")
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "new", "check", "command"),
+    [
+        ("eos", "   priority-flow-control on\n", "", "M14", "qos profile ROCE; priority-flow-control on"),
+        (
+            "nxos",
+            "    pause pfc-cos 3\n",
+            "",
+            "M14",
+            "policy-map type network-qos qos_network; class type network-qos c-8q-nq3; pause pfc-cos 3",
+        ),
+        (
+            "nxos",
+            "input QOS_CLASSIFICATION",
+            "input QOS_CLASIFICATION",
+            "R1",
+            "interface Ethernet1/1; service-policy type qos input QOS_CLASSIFICATION",
+        ),
+    ],
+)
+def test_a_line_that_a_like_switch_has_is_the_remedy(
+    language: str, old: str, new: str, check: str, command: str, tmp_path: Path
+) -> None:
+    files = good(language)
+    assert old in files["leaf1.cfg"]
+    files["leaf1.cfg"] = files["leaf1.cfg"].replace(old, new)
+    write(language, files, tmp_path)
+    request = Request([tmp_path])
+    cause = with_remedies(request, judge(request)).causes[0]
+    assert cause.check.id == check
+    assert f"$ {command}" in remedy(cause)
+
+
+def test_a_value_of_the_baseline_is_the_remedy(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        files = good("eos")
+        if name == "new":
+            files["leaf1.cfg"] = files["leaf1.cfg"].replace("router-id 10.0.0.1", "router-id 10.0.0.2")
+        (tmp_path / name).mkdir()
+        write("eos", files, tmp_path / name)
+    request = Request([tmp_path / "new"], baseline=tmp_path / "old")
+    [cause] = (it for it in with_remedies(request, judge(request)).causes if it.check.id == "I3")
+    assert "$ router bgp 65101; router-id 10.0.0.1" in remedy(cause)
+    assert "why: the baseline has it so" in remedy(cause)

@@ -214,7 +214,9 @@ class Peers:
         return [(device, path) for (_, path), device in found.items()]
 
     def around(self, device: Device, path: Path) -> list[Path]:
-        """Blocks of statements in a block, two levels deep, beside it, and above it; none of them twice."""
+        """Blocks of statements in a block, two levels deep, beside it, above it, and those that it applies by name (a
+        profile, a policy); none of them twice.
+        """
         every = self.blocks(device)
         size = len(path)
         inside = [it for it in every if size and size < len(it) <= size + 2 and it[:size] == path]
@@ -223,8 +225,10 @@ class Peers:
             beside += [it for it in every if it[:1] and it[0].startswith("class-map")]
         further = [it for it in every if size > 2 and len(it) == size and it[:-2] == path[:-2] and it[-2] != path[-2]]
         above = [path[:-1]] if size > 1 else []
+        named = {value.rpartition(" ")[2] for value in every.get(path, {}).values()} if size else set()
+        applied = [it for it in every if len(it) == 1 and it != path and it[0].rpartition(" ")[2] in named]
         many = [it for its in (beside, further) if len(its) <= _MOST_BESIDE for it in its]
-        return list(dict.fromkeys([*inside, *above, *many, ()]))
+        return list(dict.fromkeys([*inside, *above, *applied, *many, ()]))
 
     def _block(self, device: Device, where: Path) -> Path | None:
         if device.capabilities.blocks_of_lines:
