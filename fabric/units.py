@@ -108,6 +108,16 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def counted(*parts: tuple[int, str] | tuple[int, str, str]) -> str:
+    """(1, 'host'), (2, 'switch', 'switches') -> '1 host and 2 switches'; parts of 0 are left out, and all of 0: ''."""
+    return " and ".join(count(*part) for part in parts if part[0])
+
+
+def inventory(hosts: int, switches: int, cables: int) -> str:
+    """The size of a fabric: '16 hosts, 1 switch, 16 cables'."""
+    return f"{count(hosts, 'host')}, {count(switches, 'switch', 'switches')}, {count(cables, 'cable')}"
+
+
 def listed(names: Sequence[str], most: int, between: str = ", ") -> str:
     """['a', 'b', 'c'], 2 -> 'a, b and 1 more'."""
     rest = len(names) - most

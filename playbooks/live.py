@@ -22,7 +22,7 @@ from rich.table import Table
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, DropReason
 from fabric.render.console import PlainConsole
-from fabric.units import count, format_measured_bytes, format_time_ps
+from fabric.units import count, counted, format_measured_bytes, format_time_ps
 from fabric.visible import visible
 
 TOP: Final = 8
@@ -108,7 +108,9 @@ class Watch:
         grew = (now.prios["rx_paused_ps"] > before.prios["rx_paused_ps"]).reshape(-1, N_CLASSES)[on_hosts]
         if hosts > 2 * self._most_hosts or (hosts == n_hosts > self._most_hosts):
             self._most_hosts = hosts
-            yield Incident(now.time_ps, f"{hosts} of {n_hosts} hosts and {count(ports, 'switch port')} are paused")
+            more = f" and {count(ports, 'switch port')}" if ports else ""
+            are = "is" if hosts == 1 and not ports else "are"
+            yield Incident(now.time_ps, f"{hosts} of {count(n_hosts, 'host')}{more} {are} paused")
         elif hosts == 0 and grew.any():
             ended_ps = int(since[on_hosts][grew].max())  # of a port that is not paused: the end of its last pause
             if self._most_hosts:
@@ -134,8 +136,7 @@ class Watch:
 
 def paused_words(hosts: int, ports: int) -> str:
     """'1 host and 3 switch ports paused'; what is zero is left out."""
-    paused = [count(number, noun) for number, noun in ((hosts, "host"), (ports, "switch port")) if number]
-    return f"{' and '.join(paused) or 'nothing'} paused"
+    return f"{counted((hosts, 'host'), (ports, 'switch port')) or 'nothing'} paused"
 
 
 class LiveView:

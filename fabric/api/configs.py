@@ -24,7 +24,7 @@ from fabric.validate import judge as judging
 from fabric.validate.causes import Cause as JudgedCause
 from fabric.validate.checks.base import Finding as Found
 from fabric.validate.checks.base import Severity as Level
-from fabric.validate.manual import reason
+from fabric.validate.fix.told import with_remedies
 from fabric.validate.output import data as render_data
 from fabric.validate.output import page as render_page
 from fabric.validate.output import text as render_text
@@ -274,7 +274,7 @@ def _cause(cause: JudgedCause, shown: Mapping[int, Finding]) -> Cause:
         tuple(shown[id(it)] for it in cause.findings),
         tuple(shown[id(it)] for it in cause.consequences),
         fixes,
-        reason(cause.check.id, render_text.languages(cause)) if without else "",
+        render_text.without_command(cause) if without else "",
         cause.paths,
         cause.pairs,
     )
@@ -351,7 +351,7 @@ def validate(
             Assumptions(ASSUMED_RESPONSE if stops is None else stops, latency_ps or 0),
             strict,
         )
-        return Verdict(judging.judge(request), request)
+        return Verdict(with_remedies(request, judging.judge(request)), request)
 
 
 @dataclass(frozen=True, slots=True)

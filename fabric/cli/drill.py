@@ -135,7 +135,8 @@ def _print_overview(folder: Folder) -> None:
     about = _about(folder)
     print(f"level {about['level']}: {about['view']}")
     lasted = format_time_ps(about["duration_ns"] * PS_PER_NS)
-    print(f"{about['hosts']} hosts, {about['switches']} switches, {lasted} of simulated time")
+    devices = f"{count_of(about['hosts'], 'host')}, {count_of(about['switches'], 'switch', 'switches')}"
+    print(f"{devices}, {lasted} of simulated time")
     if about["shows_alerts"]:
         print(f"{count_of(about['alerts'], 'alert')} fired")
     if about["choices"]:

@@ -13,6 +13,7 @@ from fabric.cli.options.output import add_out
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
 from fabric.render.document import Column, Document, Fact, Facts, Prose, Section, Status, Table
+from fabric.units import counted
 from fabric.visible import command
 
 if TYPE_CHECKING:  # annotations only
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(it: Minimal, out: Path) -> Document:
     before, after = it.before, it.after
+    hosts, switches = (int(str(after[name])) for name in ("hosts", "switches"))
     rows = tuple((name, str(before[name]), str(after[name])) for name in before)
     table = Table("size", "", (Column("what", "What"), Column("before", "Before"), Column("after", "After")), rows)
     ended = (
@@ -91,7 +93,8 @@ def _document(it: Minimal, out: Path) -> Document:
     evidence = [Prose(f"Evidence: {'; '.join(it.found.evidence)}.")] if it.found.evidence else []
     left = [Prose(f"Less: {text}") for text in it.left_out]
     verdict = (
-        f"{it.found.kind.value} at {it.found.place} in {after['hosts']} hosts and {after['switches']} switches: {ended}"
+        f"{it.found.kind.value} at {it.found.place} in "
+        f"{counted((hosts, 'host'), (switches, 'switch', 'switches'))}: {ended}"
     )
     section = Section("minimal", "Smallest scenario", (facts, table, *evidence, *left, more))
     return Document("Minimal scenario", it.source.name, Status.GOOD, verdict, (), (section,))

@@ -35,7 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--platform", metavar="NAME", help="HWSKU or model: sn4700, ACS-SN5600, sn4410, as9516, ...")
     parser.add_argument("--pg-profile-lookup", metavar="FILE", help="the platform's own table")
     parser.add_argument(
-        "--xoff", type=_bytes, metavar="BYTES", help="check this headroom; exit code 1 if it is below bound C"
+        "--xoff",
+        type=_bytes,
+        metavar="BYTES",
+        help="check this headroom; exit code 1 if it is below the need or below bound C",
     )
     parser.add_argument("--explain", action="store_true", help="every term of the need: bytes, ns and source")
     add_response(parser, "--response")
@@ -64,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print terms, bounds and rows."""
-    from fabric.configs.buffers.budget import budget  # noqa: PLC0415
+    from fabric.configs.buffers.budget import budget, statement  # noqa: PLC0415
 
     if unknown := sorted(args.without - set(TERMS)):
         raise InputErrors(
@@ -114,20 +117,9 @@ def run(args: argparse.Namespace) -> int:
         if args.explain:
             _explain(found.need, _auto(found))
         if found.judged_bytes is not None:
-            _judge(found, found.judged_bytes)
-    return EXIT_FINDING if args.xoff is not None and set(found.below) & set("abc") else 0
-
-
-def _judge(found: Budget, xoff: int) -> None:
-    """The need decides; the bounds say what is lost whatever is assumed."""
-    from fabric.configs.buffers.budget import MEANING  # noqa: PLC0415
-
-    need = found.need
-    verdict = "covers the need" if xoff >= need.bytes else f"is {need.bytes - xoff} B less than the need"
-    _say(f"\nxoff {xoff} B {verdict} of {need.bytes} B, if {need.assumed}")
-    worst = found.below[0] if found.below else None
-    level = "it is below none of them" if worst is None else f"it is below {worst.upper()}: {MEANING[worst]}"
-    _say(f"bounds of 802.3, without reception and the frame at the limit: {level}")
+            _say(f"\n{statement(found.judged_bytes, found.bounds, found.need)}")
+    missed = args.xoff is not None and (args.xoff < found.need.bytes or set(found.below) & set("abc"))
+    return EXIT_FINDING if missed else 0
 
 
 def _print(found: Budget) -> None:

@@ -198,8 +198,11 @@ def _up(args: argparse.Namespace, lab: Laboratory) -> int:
         return 0
     which = (args.source,) if args.name is None else ("--name", args.name)
     node = lab.plan.routers[-1].name
+    from fabric.units import counted  # noqa: PLC0415
+
+    devices = counted((len(lab.plan.routers), "switch", "switches"), (len(lab.plan.endpoints), "host"))
     print(
-        f"{len(lab.plan.routers)} switches and {len(lab.plan.endpoints)} hosts run in namespaces {spaces}\n"
+        f"{devices} run in namespaces {spaces}\n"
         f"  {command('fabric', 'lab', 'show', *which)}\n  ip netns exec {namespace_name(lab.name, node)} ip route\n"
         f"  {command('vtysh', '--vty_socket', lab.folder / node)}\n  {command('fabric', 'lab', 'down', *which)}"
     )

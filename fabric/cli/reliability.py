@@ -11,7 +11,7 @@ from typing import Final
 
 from fabric.cli.options.sets import add_sets
 from fabric.errors import InputErrors, Problem, UnitError
-from fabric.units import parse_duration_s
+from fabric.units import inventory, parse_duration_s
 
 KINDS: Final = ("switch", "optic", "cable", "nic", "host")
 """Of fabric/whatif/reliability.py, which --help must not load."""
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         figures = {**r.DEFAULTS, **{kind: r.Figure(value, "--mtbf") for kind, value in hours.items()}}
         write, restart = times["--checkpoint-time"], times["--restart"]
         job = None if write is None else r.Checkpoints(write, 600 if restart is None else restart, times["--interval"])
-        about = f"{len(fabric.hosts):,} hosts, {len(fabric.switches):,} switches, {len(fabric.links):,} cables"
+        about = inventory(len(fabric.hosts), len(fabric.switches), len(fabric.links))
         document = r.compose(scenario.name, about, r.parts_of(fabric, figures), job, before)
     if args.json:
         print(json.dumps(to_json(document), indent=2))

@@ -207,6 +207,9 @@ def run(args: argparse.Namespace) -> int:
     if args.fix is not None or args.fix_apply is not None:
         write_styled(args.out, _fixed(args, request, verdict, style), style)
     else:
+        from fabric.validate.fix.told import with_remedies  # noqa: PLC0415  --list needs no parser
+
+        verdict = with_remedies(request, verdict)
         write_styled(args.out, _rendered(verdict, style, limit, found, everything=args.all), style)
     if not whole:
         return EXIT_INTERRUPTED
@@ -237,11 +240,13 @@ def _fixed(args: argparse.Namespace, request: Request, verdict: Verdict, style: 
     """Find the changes, write their files, and render them; other formats than text have the verdict, too."""
     from fabric.validate.fix.files import write_copies, write_patches  # noqa: PLC0415  --list needs no parser
     from fabric.validate.fix.search import find  # noqa: PLC0415
+    from fabric.validate.fix.told import told  # noqa: PLC0415
     from fabric.validate.output import data as render_data  # noqa: PLC0415
     from fabric.validate.output import fix as render  # noqa: PLC0415
     from fabric.validate.output import page as render_page  # noqa: PLC0415
 
     plan = find(request, verdict)
+    verdict = told(verdict, plan)
     files = [] if args.fix in {None, STDOUT} else list(map(str, write_patches(plan, args.fix)))
     if args.fix_apply is not None:
         files += map(str, write_copies(plan, args.fix_apply))

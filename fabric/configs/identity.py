@@ -99,6 +99,8 @@ class Identity:
     mac: Stated = NOTHING
     """System MAC address: twelve lower-case digits with colons."""
     asn_where: Where = ()
+    bgp_withdrawn: Stated = NOTHING
+    """The line that takes the block of BGP back which stands before it ('no router bgp 65101')."""
     vtep: Stated = NOTHING
     """VTEP's address, or the interface that has it."""
     vtep_up: bool = True

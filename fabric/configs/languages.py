@@ -146,6 +146,12 @@ _YAML: Final = re.compile(r"^(?:- |---|\w+:)", re.MULTILINE)
 """A text without a mark that may be NVUE's tree: its reader says what is wrong with it."""
 
 
+def is_prose(text: str) -> bool:
+    """Whether a text has no line of any language, and is no JSON."""
+    margin, inside = _seen(text)
+    return bool(text.strip()) and not margin and not inside and text.lstrip()[0] not in "{["
+
+
 def language_of(text: str, file: str) -> str:
     """A key of NAMES. Raises InputErrors where the lines are of no language, of two, or of any of several."""
     margin, inside = _seen(text)

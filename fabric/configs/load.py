@@ -16,6 +16,7 @@ from fabric.configs.frr.files import FOLDER, is_empty, protocols_of, switches_of
 from fabric.configs.frr.merge import FrrFile, add_frr
 from fabric.configs.hosts.load import HostFiles, load_hosts
 from fabric.configs.hosts.settle import settle_roce_dscps
+from fabric.configs.languages import is_prose
 from fabric.configs.links_coverage import unjudged_of_links
 from fabric.configs.lldp import merge, parse_lldp
 from fabric.configs.model import Device, Place, Unread
@@ -35,8 +36,12 @@ SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
 HOSTS: Final = frozenset(("hosts",))
 LINKS: Final = frozenset(("topology", "links"))
 _MAX_FILES: Final = 10_000
-_SILENT: Final = frozenset((".md", ".ini"))
-"""Endings of what lies beside configurations on purpose: a README, headroom tables."""
+_BESIDE: Final = {".md": "no configuration", ".ini": "a headroom table is given with --pg-profile-lookup"}
+"""Endings of what lies beside configurations on purpose, and why it is not read."""
+_NOTES: Final = frozenset(("readme", "note", "notes", "todo", "changes", "changelog", "license", "copying", "history"))
+"""Names of texts about the configurations."""
+_TEXT: Final = ".txt"
+"""The one ending that texts of people have as well as what switches write."""
 
 
 def parse_device(text: str, file: str) -> Device:
@@ -74,7 +79,9 @@ def load_network(
             continue
         try:
             text = contents.get(str(path)) or read_file(path, mark=True)
-            if is_frr(text, str(path)):
+            if path not in configs and _is_note(path, text):
+                others.append(_note(path))
+            elif is_frr(text, str(path)):
                 frr.append((FrrFile(str(path), text), switches_of(text, path)))
             else:
                 devices.append(parse_device(text, str(path)))
@@ -89,6 +96,8 @@ def load_network(
         problems += error.problems
     if frr and not named and not problems:
         problems.append(Problem(str(configs[0]), "only FRR configurations, which have no QoS", "give the switches'"))
+    if not named and not problems:
+        problems += [Problem(it.place.file, it.what, "name the folder of the switches' files") for it in others]
     network = Network(named, tables=tables or HeadroomTables(), unread=(*routers, *others))
     cables = links_of_neighbors(named.values())
     try:
@@ -111,6 +120,7 @@ def load_network(
         problems += error.problems
     if problems:
         raise InputErrors("configuration", problems)
+    network.unjudged = (*network.unjudged, *_beside_configurations(configs))
     network.links = cables
     _cables_of_links(network)
     for device in named.values():
@@ -302,7 +312,7 @@ def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path]
         others += [
             Unread(Place(str(it), 1), f"file '{it.name[:60]}': configurations end in " + ", ".join(sorted(SUFFIXES)))
             for it in inside
-            if it not in known and it.suffix.lower() not in _SILENT
+            if it not in known and it.suffix.lower() not in _BESIDE
         ]
         others += [
             Unread(Place(str(it), 1), f"folder '{it.name[:60]}': its files were not read; name it, too, to read them")
@@ -348,6 +358,26 @@ def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path]
     if problems:
         raise InputErrors("configuration", problems)
     return files, found, others
+
+
+def _is_note(path: Path, text: str) -> bool:
+    """Whether a text of a folder is one about the configurations, by its name or because no line is of a language."""
+    return path.suffix.lower() == _TEXT and (path.stem.lower() in _NOTES or is_prose(text))
+
+
+def _note(path: Path) -> Unread:
+    return Unread(Place(str(path), 1), f"file '{path.name[:60]}': no line of it is one of a switch's configuration")
+
+
+def _beside_configurations(configs: Sequence[Path]) -> list[Unread]:
+    """What lies beside configurations on purpose, with the reason why it is not read."""
+    return [
+        Unread(Place(str(it), 1), f"file '{it.name[:60]}': {why}")
+        for path in configs
+        if path.is_dir()
+        for it in _listing(path)[0]
+        if (why := _BESIDE.get(it.suffix.lower()))
+    ]
 
 
 def _listing(folder: Path) -> tuple[list[Path], list[Path]]:

@@ -8,7 +8,7 @@ from fabric.explain.evidence import Evidence
 from fabric.explain.pause_tree import Blast, Cause, Episode, Origin
 from fabric.render.document import Branch, Column, Fact, Map, MapLink, MapNode, Status, Still, Table, Tree, Unit
 from fabric.topology.model import Fabric
-from fabric.units import PS_PER_NS, format_time_ps
+from fabric.units import PS_PER_NS, count, counted, format_time_ps
 
 MAX_TREES: Final = 5
 """Trees drawn in full; the table lists all."""
@@ -40,18 +40,14 @@ def origin_text(fabric: Fabric, origin: Origin) -> str:
 def sentence(fabric: Fabric, episode: Episode, blast: Blast) -> str:
     """One episode in a sentence: origin, depth, and the devices that it stopped."""
     hosts, switches = len(blast.hosts), len(blast.switches)
-    parts = [_count(hosts, "host")] * bool(hosts) + [_count(switches, "switch", "switches")] * bool(switches)
-    stopped = f"{' and '.join(parts) or 'no device'} {'were' if hosts + switches > 1 else 'was'} paused"
+    devices = counted((hosts, "host"), (switches, "switch", "switches")) or "no device"
+    stopped = f"{devices} {'were' if hosts + switches > 1 else 'was'} paused"
     victims = f", {blast.victims:,} of them bound elsewhere" if blast.victims else ""
     return (
         f"{origin_text(fabric, episode.origin)} started at {format_time_ps(episode.first_ps)} and reached "
-        f"{_count(episode.depth, 'cable')} deep: {stopped} for "
-        f"{format_time_ps(episode.paused_ps)} of port time; {_count(blast.messages, 'message')} waited{victims}"
+        f"{count(episode.depth, 'cable')} deep: {stopped} for "
+        f"{format_time_ps(episode.paused_ps)} of port time; {count(blast.messages, 'message')} waited{victims}"
     )
-
-
-def _count(number: int, noun: str, many: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def episode_tree(fabric: Fabric, episode: Episode, blast: Blast, number: int) -> Tree:

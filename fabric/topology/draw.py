@@ -17,7 +17,7 @@ from fabric.topology.layout import CELL, Layout, layout
 from fabric.topology.levels import level_name, levels
 from fabric.topology.model import Fabric
 from fabric.topology.servers import network_of
-from fabric.units import format_rate_bps
+from fabric.units import counted, format_rate_bps, inventory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -245,7 +245,7 @@ def _blocks(axes: Axes, places: Layout) -> None:
             axes.text(
                 block.x,
                 top - block.height / 2,
-                f"{len(block.hosts)} hosts",
+                counted((len(block.hosts), "host")),
                 ha="center",
                 va="center",
                 fontsize=7.5,
@@ -351,7 +351,7 @@ def _legend(axes: Axes, fabric: Fabric, rates: list[int], corner: tuple[float, f
     axes.text(
         x - 0.05,
         top - 0.78,
-        f"{hosts} hosts, {switches} switches, {len(fabric.links)} cables",
+        inventory(hosts, switches, len(fabric.links)),
         fontsize=8.5,
         color="#5c6a77",
         ha="left",

@@ -13,7 +13,7 @@ from typing import Literal
 from fabric.topology.analysis import Analysis
 from fabric.topology.levels import levels
 from fabric.topology.model import Fabric, Node
-from fabric.units import format_rate_bps
+from fabric.units import count, format_rate_bps
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ def findings(fabric: Fabric, analysis: Analysis, max_oversubscription: float = 1
                 )
             )
     if analysis.single_cable_hosts:
-        count = analysis.single_cable_hosts
+        single = analysis.single_cable_hosts
         found.append(
             Finding(
                 "single-cable",
                 "note",
-                f"{count} of {len(fabric.hosts)} hosts",
-                "hang on one cable each",
+                f"{single} of {count(len(fabric.hosts), 'host')}",
+                "hangs on one cable" if single == 1 else "hang on one cable each",
                 "give hosts two ports (kind: dual-tor) if they must survive it",
             )
         )
@@ -96,7 +96,7 @@ def _failure_points(analysis: Analysis) -> list[Finding]:
             "failure-point",
             "warning",
             point.what,
-            f"its loss cuts off {point.hosts_cut} hosts",
+            f"its loss cuts off {count(point.hosts_cut, 'host')}",
             "add a parallel path around it",
         )
         for point in analysis.failure_points

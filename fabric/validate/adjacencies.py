@@ -102,6 +102,15 @@ class Adjacency:
     """Whether its ports are."""
 
     @property
+    def broken_at(self) -> Iterator[tuple[Side, Where]]:
+        """The ports that are down, and the values of both ends that differ."""
+        for side in (self.a, self.b):
+            if not side.line.port.admin_up:
+                yield side, (*side.line.port.where, "admin_status")
+        if self.difference is not None:
+            yield from zip((self.a, self.b), self.difference.places, strict=True)
+
+    @property
     def sides(self) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
         """Each end with the other."""
         return (self.a, self.b), (self.b, self.a)
@@ -137,14 +146,10 @@ class InteriorRouting:
 
     def broken(self, *devices: Device) -> tuple[Root, ...]:
         """Where links of these switches, else of any switch, keep an adjacency from forming; the loopbacks' places."""
-        every = [it for it in self.adjacencies if it.difference is not None]
+        every = [it for it in self.adjacencies if it.difference is not None or not it.up]
         names = {device.name for device in devices}
         near = [it for it in every if {it.a.device.name, it.b.device.name} & names] or every
-        found = dict.fromkeys(
-            (side.device.name, where)
-            for it in near
-            for side, where in zip((it.a, it.b), () if it.difference is None else it.difference.places, strict=True)
-        )
+        found = dict.fromkeys((side.device.name, where) for it in near for side, where in it.broken_at)
         for device in devices:
             loopbacks = [name for name in device.addresses if name.lower().startswith("lo")]
             found.update(dict.fromkeys((device.name, ("interface", name)) for name in loopbacks))

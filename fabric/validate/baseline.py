@@ -17,6 +17,7 @@ from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
 from fabric.validate.runner import Verdict
+from fabric.validate.segment_words import segment_lines
 
 _ABOUT_THE_FILE: Final = frozenset(
     (
@@ -25,6 +26,10 @@ _ABOUT_THE_FILE: Final = frozenset(
     )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
+_TOLD: Final = frozenset(("vnis", "routed_vnis", "unnumbered"))
+"""Parts of the identity that other values tell: segments have words of their own."""
+_OF_SESSIONS: Final = frozenset(("states_asn", "external"))
+"""Fields of sessions that follow from the AS number of the neighbour."""
 _SHOWN_PORTS: Final = 6
 _SHOWN_VALUE: Final = 200
 _UNJUDGED: Final = "not judged:"
@@ -83,10 +88,13 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
             where = now[1] or was[1]
             if where and (where not in stated[0] or where not in stated[1]):  # the whole construct came or went
                 rest, was, now = (), *(("present" if where in its else "absent", where) for its in stated)
-            ports = same.setdefault((_shown(language, where, rest, port), f"{_of(was[0])} → {_of(now[0])}"), [])
+            what = _shown(language, where, rest, port)
+            turned = what.endswith("shutdown")  # the model says whether it is up
+            ports = same.setdefault((what, " → ".join(_of(it[0], turned=turned) for it in (was, now))), [])
             if port not in ports:
                 ports.append(port)
-        for (what, change), ports in same.items():
+        for (what, change), places in same.items():
+            ports = [it for it in places if it] or places  # what a whole switch has in common names no port
             if len(ports) == 1 and ports[0] and _ANY in what:
                 lines.append(f"{name}: {what.replace(_ANY, ports[0])}: {change}")
                 continue
@@ -132,9 +140,27 @@ def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:
     found = {
         path: (value, where or place_of(device.language, path))
         for path, value, where in _flat(device)
-        if not (path[-1] == "stated" or (path[-1] in _KEYS and value == path[-2]))
+        if not (_told(path) or path[-1] == "stated" or (path[-1] in _KEYS and value == path[-2]))
+    }
+    segments = (*device.identity.vnis, *device.identity.routed_vnis)
+    found |= {
+        ("segments", *where, "value"): (value, where)
+        for vni in segments
+        for where, value in segment_lines(device.language, vni)
     }
     return found | {path: (value, ()) for path, value in _unjudged(device)}
+
+
+def _told(path: tuple[str, ...]) -> bool:
+    """Whether the lines that say it are told by other values, or by the list of what is not judged."""
+    match path:
+        case ("identity", part, *_) if part in _TOLD:
+            return True
+        case ("identity", "policies", "unread_lists", *_):
+            return True
+        case ("sessions", *_, last):
+            return last in _OF_SESSIONS
+    return False
 
 
 _KEYS: Final = ("address", "prefix", "network", "number")
@@ -143,8 +169,11 @@ _NOTHING: Final = frozenset(("", "absent"))
 _TRUTH: Final = {"True": "on", "False": "off", "": "none"}
 
 
-def _of(value: str) -> str:
-    return _TRUTH.get(value, value)
+_TURNED: Final = {"True": "off", "False": "on"}
+
+
+def _of(value: str, *, turned: bool = False) -> str:
+    return (_TURNED if turned else _TRUTH).get(value, _TRUTH.get(value, value))
 
 
 def _shown(language: Language, where: Where, rest: tuple[str, ...], port: str) -> str:
@@ -199,9 +228,15 @@ def _flat(
         for item in value:  # sessions by address, routes by prefix, clauses by number: not by position
             names = (str(getattr(item, name, "") or "") for name in _KEYS)
             yield from _flat(item, (*path, next(filter(None, names), "")), where)
+    elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and _is_place(value[1]):
+        yield (*path, "value"), value[0], value[1]  # the name of a policy, and where it is applied
     elif value is not None:
         shown = sorted(value) if isinstance(value, frozenset) else value
         yield path, ",".join(map(_word, shown)) if isinstance(shown, list | tuple) else str(shown), where
+
+
+def _is_place(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) > 1 and all(isinstance(it, str) for it in value)
 
 
 _PLACES: Final = {"cable_m": "cable", "lossless": "qos", "maps": "qos", "watched": "qos"}

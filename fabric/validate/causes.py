@@ -70,8 +70,9 @@ class Cause:
 
     @property
     def fixes(self) -> tuple[Fix, ...]:
-        """Every change that is needed, each once."""
-        return tuple(dict.fromkeys(it.fix for it in self.findings if it.fix is not None))
+        """Every change that is needed, each once: those that were tried, else those that the rules give."""
+        every = (it.found or ((it.fix,) if it.fix is not None else ()) for it in self.findings)
+        return tuple(dict.fromkeys(fix for its in every for fix in its))
 
     @property
     def counts(self) -> dict[str, int]:

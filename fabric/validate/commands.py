@@ -177,6 +177,18 @@ def _sonic(device: Device, where: Where, field: str, value: str) -> str:
     return f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(where))} {quoted(field)} {quoted(value)}"
 
 
+def row_command(path: Where, value: str | None) -> str:
+    """The write to CONFIG_DB that makes one change of a row: (table, key, field), or (table, key) for the whole row.
+
+    A row without fields has the field NULL (sonic-swss-common, ConfigDBConnector).
+    """
+    key, fields = quoted("|".join(path[:2])), path[2:]
+    if value is None:
+        return f"sonic-db-cli CONFIG_DB {'HDEL' if fields else 'DEL'} {' '.join((key, *map(quoted, fields)))}"
+    words = (*fields, value) if fields else ("NULL", "NULL")
+    return f"sonic-db-cli CONFIG_DB HSET {key} {' '.join(map(quoted, words))}"
+
+
 def _nvue(device: Device, where: Where, field: str, value: str) -> str:
     poll = device.watchdog_poll_ms or _POLL_MS
     if field in {"detection_time", "restoration_time"}:

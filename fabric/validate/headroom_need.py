@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import Final
 
 from fabric.configs.buffers.budget import Need, need_of
-from fabric.configs.buffers.headroom import Assumptions, hop_of
+from fabric.configs.buffers.headroom import ROCE_MTU_BYTES, Assumptions, bounds, hop_of
 from fabric.configs.buffers.mmu import cell_bytes_of
 from fabric.configs.model import BufferProfile
+from fabric.units import count
 from fabric.validate.facts import Facts, Line
 
 _SHOWN: Final = 4
@@ -27,7 +28,31 @@ def need_on(facts: Facts, line: Line) -> Need | None:
         return None
     cell = cell_bytes_of(line.device.hwsku, line.device.platform)
     classes = len(line.port.lossless)
-    return _need(speed, cable, line.port.mtu, facts.network.assumed, cell, facts.roce_mtu, max(classes - 1, 0))
+    return _need(speed, cable, link_mtu(facts, line), facts.network.assumed, cell, facts.roce_mtu, max(classes - 1, 0))
+
+
+def link_mtu(facts: Facts, line: Line) -> int:
+    """The larger MTU of a port and the port at the other end."""
+    peer, host = facts.peers.get(line.end), facts.host_at(line)
+    other = None if peer is None else facts.line(peer)
+    return max(line.port.mtu, other.port.mtu if other else 0, (host.mtu or 0) if host else 0)
+
+
+def same_sum(facts: Facts, line: Line, xoff_bytes: int) -> str:
+    """The command that adds up the need of a port term by term, to the same bytes as need_on()."""
+    need, usual, given = need_on(facts, line), Assumptions(), facts.network.assumed
+    if need is None:
+        message = f"{line} has no speed or no length of cable"
+        raise ValueError(message)
+    words = [f"--speed {(line.port.speed_mbps or 0) // 1000}G --cable {line.port.cable_m}m",
+             f"--mtu {link_mtu(facts, line)} --xoff {xoff_bytes}"]  # fmt: skip
+    words += [f"--cell {need.hop.cell_bytes}"] if need.hop.cell_bytes > 1 else []
+    words += [f"--classes {len(line.port.lossless)}"] if len(line.port.lossless) > 1 else []
+    words += [f"--frames {need.hop.frame_bytes}"] if facts.roce_mtu != ROCE_MTU_BYTES else []
+    if given.response != usual.response:
+        words.append(f"--response {given.response if isinstance(given.response, str) else f'{given.response}ps'}")
+    words += [f"--latency {given.latency_ps}ps"] if given.latency_ps != usual.latency_ps else []
+    return f"fabric headroom {' '.join(words)}"
 
 
 @lru_cache(maxsize=1024)
@@ -47,23 +72,32 @@ def profiles_on(line: Line) -> list[BufferProfile]:
 
 def headroom_text(facts: Facts) -> str:
     """What headroom was checked with, and how many ports have less; '' where none could be checked."""
-    short, ports, example = 0, 0, ""
+    short, certain, ports, example = 0, 0, 0, ""
+    left: dict[str, list[str]] = {}
     for line in facts.lossless:
         need, profiles = need_on(facts, line), profiles_on(line)
         if need is None or not profiles:
+            left.setdefault(_not_judged(line), []).append(_needs(line, need))
             continue
         ports += 1
-        if min(it.xoff_bytes for it in profiles) < need.bytes:
+        least = min(it.xoff_bytes for it in profiles)
+        certain += least < bounds(line.port.speed_mbps or 0, line.port.cable_m or 0, link_mtu(facts, line)).c
+        if least < need.bytes:
             short += 1
-            example = example or f"{line} {need.bytes} B"
+            example = example or f"{line} with {least} of {need.bytes} B"
+    open_ports = [
+        f"not judged on {count(len(its), 'lossless port')} such as {its[0]}: {why}" for why, its in sorted(left.items())
+    ]
     if not ports:
-        return ""
+        return "; ".join(open_ports)
     frames = f"RoCE MTU {facts.roce_mtu}"
-    verdict = (
-        f"{short} of {ports} lossless ports need more (H1), such as {example}"
-        if short
-        else (f"enough on {ports} lossless port{'s' if ports > 1 else ''}")
-    )
+    some = count(ports, "lossless port")
+    verdict = f"{short} of {some} {'needs' if short == 1 else 'need'} more (H1), such as {example}" if short else ""
+    verdict = verdict or f"enough on {some}"
+    if certain:
+        verdict += f"; {certain} with less than bound C of 802.3, whatever is assumed"
+    elif short:
+        verdict += "; all have bound C of 802.3, so packets are lost only as far as the following holds"
     given, usual = facts.network.assumed, Assumptions()
     alike = (given.response, given.latency_ps) == (usual.response, usual.latency_ps)
     whose = "as in `fabric run`" if alike else f"as the options say (`fabric run` without settings: {usual.text})"
@@ -71,4 +105,28 @@ def headroom_text(facts: Facts) -> str:
     of = ", ".join(f"{number} of {name}" for name, number in sorted(made.items())[:_SHOWN])
     more = f" and of {len(made) - _SHOWN} more switches" if len(made) > _SHOWN else ""
     own = f"; ports whose lossless groups no row states, so that the switch makes them: {of}{more}" if made else ""
-    return f"{verdict}; assumed: {given.text}, {frames}, {whose}{own}"
+    return "; ".join([f"{verdict}; assumed: {given.text}, {frames}, {whose}{own}", *open_ports])
+
+
+def _not_judged(line: Line) -> str:
+    """Why the headroom of a port is held against nothing."""
+    able = line.device.capabilities
+    if line.port.speed_mbps is None:
+        return "its speed is not in the file"
+    if not line.port.cable_m:
+        stated = "length_m in the links file" if able.cable_in_links_file else "CABLE_LENGTH"
+        return f"no length of its cable is known ({stated})"
+    bound = [line.device.profiles.get(it.profile or "") for it in line.port.groups.values()]
+    if any(it is not None and it.assumed for it in bound):
+        return f"{able.title} computes the headroom, and how is not published"
+    if able.every_group_stated and bound:
+        return "its lossless group has no xoff"
+    covered = "" if able.default_headroom_m is None else f", which is for up to {able.default_headroom_m} m of cable"
+    return f"the file states no headroom, the default of {able.title} acts{covered}"
+
+
+def _needs(line: Line, need: Need | None) -> str:
+    """A port, and what it needs where that is known."""
+    if need is None:
+        return str(line)
+    return f"{line}, which needs {need.bytes} B at {line.port.cable_m} m if {need.assumed}"

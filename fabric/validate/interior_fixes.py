@@ -15,6 +15,8 @@ from fabric.validate.edits import BETWEEN_COMMANDS, Row
 from fabric.validate.frr_fixes import in_frr, vtysh
 from fabric.validate.remedies import Fix
 
+_UNSET: Final = "unset "
+"""Begins a line of NVUE that takes an attribute away."""
 _NVUE: Final = {
     "area": "area {}",
     "network": "network-type {}",
@@ -78,7 +80,9 @@ def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str
         rows = _of_sonic(device, interface, fields)
         return Fix(device.name, f"{interface} {field}", value, BETWEEN_COMMANDS.join(map(_written, rows)), rows)
     line = lines.get(device.language, "")
-    begin = {"nvue": f"nv set interface {quoted(interface)} router ospf "}.get(
+    verb = "unset" if line.startswith(_UNSET) else "set"
+    line = line.removeprefix(_UNSET)
+    begin = {"nvue": f"nv {verb} interface {quoted(interface)} router ospf "}.get(
         device.language, f"interface {interface}; "
     )
     if line.startswith("router "):  # a line of the process, not of the interface
@@ -131,11 +135,14 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
         "dead": f"{begin} dead-interval {value}",
         "shut": f"no {begin} shutdown",
         "cost": f"{cost} {value}" if value else f"no {cost}",
+        "instance": f"router {'ospf' if ospf else 'isis'} {its.name}; no shutdown" if value == "up" else "",
         "MTU": f"mtu {max(side.line.port.mtu, other.line.port.mtu)}",
     }.get(what, "")
     active = f"router ospf {its.name}; no passive-interface {side.interface}" if ospf else "no isis passive"
     eos = {"passive": active, "shut": "no ip ospf disabled" if ospf else line}.get(what, line)
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
-    nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
+    nvue = _NVUE.get(what, "").format(value) if ospf else ""
+    if nvue and not value:  # an attribute that is unset has its default (NVUE CLI guide, `nv unset`)
+        nvue = f"{_UNSET}{nvue.strip()}"
     lines = {"eos": eos, "nxos": nxos, "nvue": nvue}
     return _fix(side.device, side.interface, what, value or "the default", lines, {what: value})

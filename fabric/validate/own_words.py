@@ -11,6 +11,7 @@ from typing import Final
 
 from fabric.configs.capabilities import Language
 from fabric.configs.model import Where
+from fabric.validate.placeless import stated_at
 
 _SONIC: Final[Mapping[str, str]] = {
     "speed_mbps": "speed", "admin_up": "admin_status", "lossless": "pfc_enable", "watched": "pfcwd_sw_enable",
@@ -27,7 +28,8 @@ _SONIC: Final[Mapping[str, str]] = {
     "pfc_to_pg": "pfc_to_priority_group_map", "tc_to_dscp": "tc_to_dscp_map", "reflects": "rrclient",
     "sets_next_hop": "nhself", "allows_own_as": "allow_as_in", "imports": "import-rts", "exports": "export-rts",
     "number": "vni", "families": "admin_status", "source": "src_ip", "permit": "action", "interface": "ifname",
-    "vrf": "vrf_name",
+    "vrf": "vrf_name", "policies": "", "multipath": "", "sessions hops": "ebgp_multihop_ttl",
+    "advertised": "adv_speeds",
 }  # fmt: skip
 _NVUE: Final[Mapping[str, str]] = {
     "speed_mbps": "link speed", "mtu": "link mtu", "fec": "link fec", "autoneg": "link auto-negotiate",
@@ -38,6 +40,9 @@ _NVUE: Final[Mapping[str, str]] = {
     "reflects": "route-reflector-client", "sets_next_hop": "next-hop-self", "imports": "route-target import",
     "exports": "route-target export", "number": "vni", "detection_ms": "polling-interval", "kind": "mode",
     "weight": "bw-percent", "global_pause": "link pause", "hops": "via", "permit": "action", "lag": "bond member",
+    "policies": "", "multipath": "", "sessions hops": "multihop-ttl", "local_address": "update-source",
+    "lag_mode": "bond mode", "trunk_vlans": "bridge domain br_default vlan", "keeps_next_hop": "nexthop-setting",
+    "community_families": "community-advertise", "restoration_ms": "pfc-watchdog robustness",
 }  # fmt: skip
 _EOS: Final[Mapping[str, str]] = {
     "speed_mbps": "speed", "fec": "error-correction encoding", "autoneg": "speed auto", "admin_up": "shutdown",
@@ -52,6 +57,9 @@ _EOS: Final[Mapping[str, str]] = {
     "restoration_ms": "priority-flow-control pause watchdog recovery-time", "weight": "bandwidth percent",
     "action": "priority-flow-control pause watchdog action", "source": "vxlan source-interface", "hops": "",
     "local_address": "update-source", "interface": "neighbor interface", "vlan": "switchport access vlan",
+    "policies": "", "multipath": "", "sessions hops": "ebgp-multihop", "lag_mode": "channel-group mode",
+    "trunk_vlans": "switchport trunk allowed vlan", "community_families": "send-community", "shut": "disabled",
+    "dscp_to_tc": "qos trust", "lanes": "speed (lanes)",
 }  # fmt: skip
 _NXOS: Final[Mapping[str, str]] = {
     **_EOS,
@@ -71,6 +79,10 @@ _SAME: Final = frozenset(("value", "where", "name", "stated", "entries", "curves
 """Fields that stand for their construct as a whole."""
 
 
+_GATEWAYS: Final[Mapping[Language, str]] = {"eos": "ip address virtual", "nxos": "ip address"}
+_ELSEWHERE: Final = {"lag": "PORTCHANNEL_MEMBER", "members": "VLAN_MEMBER", "neighbor": "DEVICE_NEIGHBOR",
+               "routed": "VLAN_INTERFACE"}  # fmt: skip
+"""SONiC: values of a port or VLAN that another table has."""
 _HAS_TABLES: Final[Mapping[Language, bool]] = {"sonic": True, "nvue": False, "eos": False, "nxos": False}
 """Whether a switch states values in tables, rows and fields; elsewhere in lines of words."""
 _PREFIX_LIST: Final[Mapping[Language, str]] = {
@@ -90,12 +102,18 @@ def own_words(language: Language, where: Where, rest: tuple[str, ...]) -> str:
     rest     fields and keys of the model below the construct
     """
     words = _WORDS[language]
+    if where[:1] == ("gateway",):
+        where = ("interface", where[1], _GATEWAYS[language], *where[2:])
+    if stated_at(language, rest) == where:
+        rest = ()  # a place that stands for this one value
     fields = [] if rest[-1:] == ("value",) or rest[:1] in _WHOLE else [it for it in rest if it not in {*_SAME, *where}]
-    joined = " ".join(fields[-2:])
+    joined = "sessions hops" if rest[:1] + rest[-1:] == ("sessions", "hops") else " ".join(fields[-2:])
     last = ""
     if fields:
         unknown = fields[-1] if _HAS_TABLES[language] else fields[-1].replace("_", "-")
         last = words.get(joined, words.get(fields[-1], unknown))
+    if _HAS_TABLES[language] and last in _ELSEWHERE and len(where) > 1:
+        return f"{_ELSEWHERE[last]}|{where[1]}"
     if _HAS_TABLES[language]:
         return "|".join((*where, *((last,) if last and last not in where else ())))
     if where and last.startswith(f"{where[-1]} "):
@@ -111,6 +129,8 @@ def table_of(interface: str) -> str:
 
 def place_of(language: Language, path: tuple[str, ...]) -> Where:
     """The place of a value whose construct the model does not name: addresses, prefix lists, MTUs of classes."""
+    if stated := stated_at(language, path):
+        return stated
     match path:
         case ("addresses", name, *_):
             return (table_of(name), name) if _HAS_TABLES[language] else ("interface", name, "ip address")

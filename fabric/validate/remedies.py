@@ -52,9 +52,13 @@ class Fix:
     command: str = ""
     rows: tuple[Row, ...] = ()
     """The same change as rows, for a switch with tables and for a hosts file."""
+    source: str = ""
+    """Where the value is from; '' where the rule of the check gives it."""
+    what: str = ""
+    """The change in words; '': 'set FIELD to VALUE'."""
 
     def __str__(self) -> str:
-        return f"{self.device}: set {self.field} to {self.value}"
+        return f"{self.device}: {self.what or f'set {self.field} to {self.value}'}"
 
 
 def set_field(device: Device, where: Where, field: str, value: object, command: str = "") -> Fix:

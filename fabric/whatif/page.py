@@ -20,7 +20,7 @@ from fabric.render.document import (
     show,
     worst,
 )
-from fabric.units import PS_PER_NS, count, format_time_ps, listed
+from fabric.units import PS_PER_NS, count, format_time_ps, inventory, listed
 from fabric.whatif.damage import SLOWER, STATUS, WORDS, Effect
 from fabric.whatif.damage_map import damage_map
 from fabric.whatif.elements import ElementKind
@@ -93,9 +93,7 @@ def compose(study: Study, explained: Sequence[Section] = (), command: str = "") 
         Section("growth", "Growth", tuple(_growth(study))),
         Section("repeat", "How to repeat it", tuple(_repeat(study, command))),
     )
-    about = (
-        f"{fabric.name}: {len(fabric.hosts):,} hosts, {len(fabric.switches):,} switches, {len(fabric.links):,} cables"
-    )
+    about = f"{fabric.name}: {inventory(len(fabric.hosts), len(fabric.switches), len(fabric.links))}"
     return Document(
         f"What if: {scenario.name}", about, worst(statuses), _verdict(study, failures), tuple(_reasons(study)), sections
     )

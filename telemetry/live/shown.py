@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fabric.units import PS_PER_S, format_time_ps
+from fabric.units import PS_PER_S, counted, format_time_ps
 
 Row = Mapping[str, Any]
 
@@ -119,16 +119,13 @@ def root_text(root: Row) -> str:
 def incident_text(incident: Row) -> str:
     """One pause tree on one line."""
     until = "now" if incident["open"] else time_text(incident["until_seconds"])
+    hosts, switches = len(incident["hosts"]), len(incident["switches"])
+    devices = counted((hosts, "host"), (switches, "switch", "switches"))
     return (
         f"{incident['text']}  {time_text(incident['since_seconds'])} to {until}, {incident['depth']} deep, "
-        f"{_count(incident['hosts'], 'host', 'hosts')} and {_count(incident['switches'], 'switch', 'switches')} "
-        f"were paused for "
+        f"{devices or 'no device'} {'were' if hosts + switches > 1 else 'was'} paused for "
         f"{time_text(incident['paused_seconds'])} of port time"
     )
-
-
-def _count(names: Sequence[str], one: str, many: str) -> str:
-    return f"{len(names)} {one if len(names) == 1 else many}"
 
 
 def tree_lines(incident: Row) -> list[str]:

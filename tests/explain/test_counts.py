@@ -13,8 +13,9 @@ from fabric.ids import NodeId, PortId
 from fabric.runs import verdict
 from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
+from fabric.units import counted, inventory
 from playbooks.live import paused_words
-from telemetry.live.shown import status_text
+from telemetry.live.shown import incident_text, status_text
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,33 @@ def test_a_live_run_counts_its_hosts(paused: int, hosts: int, said: str) -> None
 )
 def test_the_status_of_a_playbook_counts_only_what_is_paused(hosts: int, ports: int, said: str) -> None:
     assert paused_words(hosts, ports) == said
+
+
+@pytest.mark.parametrize(
+    ("hosts", "switches", "said"),
+    [(0, 1, "1 switch was paused for"), (1, 1, "1 host and 1 switch were paused for"), (0, 0, "no device was paused")],
+)
+def test_a_tree_of_a_live_run_counts_only_what_was_paused(hosts: int, switches: int, said: str) -> None:
+    incident = {"text": "storm", "since_seconds": 0.001, "open": True, "depth": 1, "paused_seconds": 0.001}
+    assert f"1 deep, {said}" in incident_text({**incident, "hosts": ["h"] * hosts, "switches": ["s"] * switches})
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([(0, "port"), (0, "host")], ""),
+        ([(1, "port"), (0, "host")], "1 port"),
+        ([(2, "host"), (1, "switch", "switches")], "2 hosts and 1 switch"),
+        ([(1, "host"), (2, "switch", "switches")], "1 host and 2 switches"),
+    ],
+)
+def test_parts_of_zero_are_left_out(parts: list[tuple[int, str]], said: str) -> None:
+    assert counted(*parts) == said
+
+
+def test_a_fabric_of_one_switch_is_told_in_the_singular() -> None:
+    assert inventory(1, 1, 1) == "1 host, 1 switch, 1 cable"
+    assert inventory(1024, 2, 0) == "1,024 hosts, 2 switches, 0 cables"
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,8 @@ def test_a_remedy_that_nothing_repairs_names_the_condition_that_it_breaks(
     plan = plan_of(tmp_path)
     left = next(it for it in plan.left if it.cause.check.id == "E3")
     assert left.reason.startswith("its change breaks H1 (")
-    assert ") on leaf1: xoff 19000 B < bound A 23168 B" in left.reason
+    assert ") on leaf1: xoff 19000 B is 77048 B less than the need" in left.reason
+    assert "below bound A of 802.3, 23168 B" in left.reason
     assert left.conflict[0].check.id == "H1"
     assert f"because: {left.reason}" in as_text(plan, [])
     assert {"id": "H1", "device": "leaf1"}.items() <= as_data(plan)["left"][0]["breaks"][0].items()

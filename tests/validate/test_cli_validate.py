@@ -171,7 +171,8 @@ def test_headroom_prints_the_vendors_row(platform: str, xoff: int, capsys: pytes
     ("argv", "code"),
     [
         (["--speed", "400G", "--cable", "40m", "--xoff", "38000"], 1),
-        (["--speed", "400G", "--cable", "40m", "--xoff", "39000"], 0),
+        (["--speed", "400G", "--cable", "40m", "--xoff", "39000"], 1),
+        (["--speed", "400G", "--cable", "40m", "--xoff", "96002"], 0),
         (["--speed", "400", "--cable", "40m"], 2),
         (["--speed", "400G", "--cable", "40"], 2),
         (["--speed", "400G", "--cable", "40m", "--platform", "sn56"], 2),
@@ -413,7 +414,30 @@ def test_a_file_of_another_ending_is_named_and_a_hidden_one_is_not(
     out = capsys.readouterr().out
     assert "not understood: file 'leaf3.bak'" in out
     assert "README" not in out
-    assert "(1 place not understood)" in out
+    assert "(1 place not understood; " in out
+    assert main(["validate", str(folder), "--all"]) == 0
+    assert "not judged: file 'README.md': no configuration" in capsys.readouterr().out
+
+
+def test_notes_beside_configurations_are_named_and_not_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "notes.txt").write_text("interface Ethernet1 of leaf3: ask for the cable\n", encoding="utf-8")
+    (folder / "leaf9.txt").write_text("the login failed\n", encoding="utf-8")
+    (folder / "tables.ini").write_text("# speed cable\n", encoding="utf-8")
+    assert main(["validate", str(folder), "--all"]) == 0
+    out = capsys.readouterr().out
+    for name in ("notes.txt", "leaf9.txt"):
+        assert f"not understood: file '{name}': no line of it is one of a switch's configuration" in out
+    assert "not judged: file 'tables.ini': a headroom table is given with --pg-profile-lookup" in out
+
+
+def test_a_text_that_is_named_is_an_error_and_so_is_a_folder_of_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "leaf9.txt").write_text("the login failed\n", encoding="utf-8")
+    assert main(["validate", str(tmp_path / "leaf9.txt")]) == 2
+    assert "not a configuration that is known" in capsys.readouterr().err
+    assert main(["validate", str(tmp_path)]) == 2
+    assert "file 'leaf9.txt': no line of it is one of a switch's configuration" in capsys.readouterr().err
 
 
 def test_a_folder_per_switch_names_the_switches(

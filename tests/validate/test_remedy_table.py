@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.hosts.capture import Mark, Said
 from fabric.configs.identity import Aggregate, Stated
-from fabric.configs.load import parse_device
+from fabric.configs.load import load_network, parse_device
 from fabric.configs.model import Device, Limit, Place, Port, QosMap, Session
 from fabric.configs.network import Host
 from fabric.validate import remedies
@@ -17,8 +18,9 @@ from fabric.validate.checks.registry import CHECKS
 from fabric.validate.manual import BY_LANGUAGE, REASONS
 from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import end_maintenance, open_session, set_session, whole_aggregate
+from fabric.validate.runner import validate
 from tests.mistakes.mistake import LANGUAGES
-from tests.mistakes.score import every_score
+from tests.mistakes.score import CASES, every_score
 
 _HOST = Host("h", Place("hosts.yml", 1))
 _MARK = Mark("NCCL", "NCCL_IB_TC", Said(0, "NCCL_IB_TC=0", Place("h.txt", 1)))
@@ -167,7 +169,7 @@ def test_a_check_has_a_command_or_a_reason(
 def _is_of(language: Language, command: str) -> bool:
     """Whether a command has the words of its language, or is one of a host."""
     first = command.split(maxsplit=1)[0].rstrip(";")
-    hosts = {"mlnx_qos", "cma_roce_tos", "ethtool", "echo"}
+    hosts = {"mlnx_qos", "cma_roce_tos", "ethtool", "echo", "export"}
     own = {
         "sonic": {"sonic-db-cli", "config", "ecnconfig", "pfcwd"},
         "nvue": {"nv"},
@@ -186,6 +188,14 @@ def _is_of(language: Language, command: str) -> bool:
         },
     }[language]
     return first in own | hosts
+
+
+def test_a_cost_that_the_other_uplinks_do_not_state_is_unset(tmp_path: Path) -> None:
+    [case] = [it for it in CASES if it.id == "nvue: OSPF: one uplink is dear"]
+    case.write(tmp_path)
+    [finding] = [it for it in validate(load_network([tmp_path])).findings if it.check.id == "O4"]
+    assert finding.fix is not None
+    assert finding.fix.command == "nv unset interface swp3 router ospf cost"
 
 
 def test_a_reason_names_a_check_that_exists() -> None:

@@ -201,6 +201,22 @@ def need_of(hop: Hop, assumed: Assumptions) -> Need:
     return Need(hop, need_bytes(hop), tuple(need_terms(hop)), f"{assumed.text}, frames of {sizes} B, {cells}{out}")
 
 
+def statement(xoff_bytes: int, limit: Bounds, need: Need) -> str:
+    """What is to be said of a headroom, the same in `fabric validate` and `fabric headroom`: need and worst bound.
+
+    The bounds have neither reception nor the frame at the limit, so a headroom can be above them and below the need.
+    """
+    short = need.bytes - xoff_bytes
+    held = f"{short} B less than the need of {need.bytes} B" if short > 0 else f"enough for the need of {need.bytes} B"
+    worst = next((name for name in MEANING if xoff_bytes < getattr(limit, name)), None)
+    bound = (
+        "no bound of 802.3 is missed"
+        if worst is None
+        else f"below bound {worst.upper()} of 802.3, {getattr(limit, worst)} B: {MEANING[worst]}"
+    )
+    return f"xoff {xoff_bytes} B is {held} if {need.assumed}; {bound}"
+
+
 def _quanta_rule(speed_mbps: int) -> str:
     if speed_mbps * MBPS in RESPONSE_QUANTA and speed_mbps * MBPS <= LARGEST_IN_ANNEX_BPS:
         return "802.3 annex 31B.3.7 quanta x 64 B"

@@ -90,6 +90,8 @@ def read_routing(reader: TextReader) -> None:
                 found.drained = Stated("quiesce", reader.note(line, "maintenance", f"unit {match[1]}", "quiesce"))
     for line, match in root.find(r"router bgp ([\d.]+)"):
         _bgp(reader, line, match[1], vnis)
+    for line, _ in root.find(r"no router bgp.*"):
+        found.bgp_withdrawn = Stated(line.text, reader.note(line, line.text))
     _check_encapsulation(reader)
     if found.vtep and not found.evpn:
         found.evpn = Stated("off", found.vtep.where)

@@ -75,7 +75,8 @@ def _kinds(reader: Reader) -> None:
         if kind in _NAMES and not re.fullmatch(_NAMES[kind], str(name)):
             wanted = "lo" if kind == "loopback" else f"{kind}NUMBER"
             text = f"'{str(name)[:40]}' is no name of an interface of type {kind}, which is {wanted}"
-            reader.bad(("interface", str(name)), text)
+            meant = str(name).lower()
+            reader.bad(("interface", str(name)), f"{text}: '{meant}'" if re.fullmatch(_NAMES[kind], meant) else text)
 
 
 def is_on(value: Any, *, default: bool = True) -> bool:  # noqa: ANN401  YAML

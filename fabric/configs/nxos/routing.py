@@ -107,6 +107,8 @@ def read_routing(reader: TextReader) -> None:
     _nve(reader, vnis)
     for line, match in root.find(r"router bgp ([\d.]+)"):
         _bgp(reader, line, match[1], keeping)
+    for line, _ in root.find(r"no router bgp.*"):
+        found.bgp_withdrawn = Stated(line.text, reader.note(line, line.text))
     for vni in vnis if found.evpn.value == "on" else ():
         vni.instance = False
     for line, _ in root.find(r"evpn"):

@@ -54,6 +54,9 @@ class Fields(dict[str, Value]):
         return super().__contains__(name)
 
 
+_RANGE: Final = re.compile(r"Ethernet\d+-(?:Ethernet)?\d+")
+
+
 class Rows:
     """The tables of one file; the form of those that are read was checked (shape.py)."""
 
@@ -246,9 +249,18 @@ class Rows:
                 yield port
             elif port != "CPU" and "PORT" in self:
                 near = self._lacking(table, port)
-                meant_ = f" (did you mean '{near}'?)" if near else ""
+                meant_ = f" (did you mean '{near}'?)" if near else self._other_names(port)
                 root = self._device.ports[near].where if near else ()
                 self.defect("R1", where, f"{table}|{text[:60]}", f"port '{port[:40]}' is not in PORT{meant_}", root)
+
+    def _other_names(self, name: str) -> str:
+        """What a name is that is none of a port in CONFIG_DB: an alias, or a range as other systems write it."""
+        owner = next((key for key, _, fields in self.raw("PORT") if fields.get("alias") == name), "")
+        if owner:
+            return f": it is the alias of '{owner}', and a row has the name"
+        if _RANGE.fullmatch(name):
+            return ": CONFIG_DB has no ranges, and needs a row for each port"
+        return ""
 
     def _lacking(self, table: str, name: str) -> str:
         """The port without a row in a table whose name differs from a given one in upper and lower case alone."""

@@ -44,8 +44,10 @@ document.querySelectorAll(".replay").forEach((panel) => {
     const hosts = [...victims].filter((victim) => data.hosts[victim]).length;
     clock.textContent = (now / 1e6).toFixed(4) + " ms";
     const counted = (number, name) => number + " " + name + (number === 1 ? "" : "s");
-    count.textContent = counted(wanted.size, "port") + " and " + counted(hosts, "host") +
-      (wanted.size + hosts === 1 ? " is" : " are") + " paused";
+    const parts = [[wanted.size, "port"], [hosts, "host"]].filter((part) => part[0]).map((part) => counted(...part));
+    count.textContent = parts.length
+      ? parts.join(" and ") + (wanted.size + hosts === 1 ? " is" : " are") + " paused"
+      : "nothing is paused";
     slider.setAttribute("aria-valuetext", clock.textContent + ", " + count.textContent);
   };
 

@@ -25,6 +25,7 @@ from fabric.scenario.estimate.traffic import Traffic
 from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.model import Fabric
 from fabric.topology.spec import Shape
+from fabric.units import inventory
 
 PER_HOP_ROWS: Final = 60.0
 """Values that one packet-hop may change: of its port, queue, priority group, queue pair, host and ECMP member."""
@@ -122,7 +123,7 @@ def _control_figures(control: ControlPlane) -> tuple[Figure, ...]:
 
 
 def _ports(shape: Shape) -> Figure:
-    how = f"{shape.hosts:,} hosts, {shape.switches:,} switches, {shape.cables:,} cables"
+    how = inventory(shape.hosts, shape.switches, shape.cables)
     return exact("ports", "ports", 2 * shape.cables, how)
 
 

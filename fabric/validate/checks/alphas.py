@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fabric.configs.model import BufferProfile, Device, Pool
-from fabric.validate.checks.base import Check, Found, W, check, shows
+from fabric.validate.checks.base import Check, Found, W, check, construct, shows
 from fabric.validate.checks.membership import B15
 from fabric.validate.facts import Facts, threshold
 from fabric.validate.remedies import set_field
@@ -67,7 +67,7 @@ def B17(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
             others = f" and {len(same) - 1} more" if len(same) > 1 else ""
             yield Found(
                 it.device.name,
-                f"BUFFER_PROFILE|{it.profile.name}",
+                construct(it.device, "BUFFER_PROFILE", it.profile.name),
                 f"dynamic_th {_shown(it)}{at}, {_shown(usual)} on {usual.device.name}{others}, "
                 f"of the same role{f' {role}' if role else ''}",
                 (

@@ -104,6 +104,10 @@ class Finding:
     fix: Fix | None = None
     paths: int = 0
     within: Iterable[Root] = ()
+    found: tuple[Fix, ...] = ()
+    """The changes that clear it, found by trying them on copies (`fix/told.py`): they count instead of `fix`."""
+    unfixed: str = ""
+    """Why the search found none; '' also where nothing was searched."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -189,6 +193,11 @@ def whole_file(device: Device) -> Root:
 def named(where: Where) -> str:
     """A construct as a finding's object: its last two names, which every language has."""
     return "|".join(where[-2:])
+
+
+def construct(device: Device, table: str, name: str) -> str:
+    """A profile or a pool as a finding's object: table and key, or its name where a language has no tables."""
+    return f"{table}|{name}" if device.capabilities.tables else name
 
 
 def shows(device: Device, where: Where, field: str, value: object, label: str = "") -> Evidence:

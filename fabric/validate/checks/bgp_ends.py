@@ -13,6 +13,7 @@ from fabric.validate.checks.identity import is_loopback
 from fabric.validate.checks.peers import near_address, other_end, sessions
 from fabric.validate.facts import Facts
 from fabric.validate.interfaces import interfaces_of
+from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import activate, open_session, send_from, set_asn, set_remote_as, set_session
 from fabric.validate.sessions import needs_ttl
 
@@ -301,6 +302,18 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if owner.asn not in _NO_ASN or (not owner.sessions and not _lost_bgp(owner)):
             continue
         where = owner.identity.asn_where if owner.sessions else ("router bgp",)
+        withdrawn = owner.identity.bgp_withdrawn
+        if withdrawn and not owner.sessions:
+            yield Found(
+                owner.name,
+                named(withdrawn.where),
+                f"the line '{withdrawn.value}' takes BGP and its AS number back, whose block stands before it",
+                (shows(owner, withdrawn.where, "", ""),),
+                root=(owner.name, ("router bgp",)),
+                rests_on=[(device.name, session.where) for device, session in its],
+                fix=Fix(owner.name, withdrawn.value, "", what=f"remove the line '{withdrawn.value}'"),
+            )
+            continue
         shown = f" ('{owner.asn}')" if owner.asn else ""
         who, number = next(((device.name, it.asn) for device, it in its if it.asn), (its[0][0].name, ""))
         yield Found(

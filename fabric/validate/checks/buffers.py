@@ -8,9 +8,10 @@ from typing import Final
 
 from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import BufferProfile, Device, Pool
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
 from fabric.validate.checks.entries import pause_roots
 from fabric.validate.checks.membership import lossless_pool
+from fabric.validate.checks.without_xoff import lacks_xoff
 from fabric.validate.chips import is_nvidia, mmu_bytes
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.held import feeding
@@ -91,7 +92,7 @@ def B2(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if ratio > 1:
                 yield Found(
                     device.name,
-                    f"BUFFER_POOL|{pool.name}",
+                    construct(device, "BUFFER_POOL", pool.name),
                     f"groups may need {demand} B of headroom at once, "
                     f"{ratio:.1f} x the shared {pool.shared_headroom_bytes} B",
                     (shows(device, pool.where, "xoff", pool.shared_headroom_bytes),),
@@ -119,7 +120,7 @@ def B3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if profile.static_th_bytes is not None and 0 < profile.static_th_bytes < frame:
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"static_th {profile.static_th_bytes} B, and a frame up to {frame} B: the first begins a pause",
                     (shows(device, profile.where, "static_th", profile.static_th_bytes),),
                     E,
@@ -135,7 +136,7 @@ def B3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             worse = th >= _STARVING_TH and n > 4
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 f"dynamic_th {th}, alpha {2.0**th:g}, on {n} groups{share}",
                 (shows(device, profile.where, "dynamic_th", th), shows(device, pool.where, "size", pool.size_bytes)),
                 E if worse else W,
@@ -162,7 +163,7 @@ def B4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if not pool.shared_headroom_bytes and profile.size_bytes < need and not few and not profile.derived:
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"size {profile.size_bytes} B < {need} B needed",
                     (
                         shows(device, profile.where, "size", profile.size_bytes),
@@ -193,7 +194,7 @@ def B5(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if profile.size_bytes < min(profile.xoff_bytes, _FEW_CELLS_BYTES + 1):
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"xoff {profile.xoff_bytes} B, but size is "
                     f"{profile.size_bytes} B and {pool.name} has no shared headroom",
                     (shows(device, profile.where, "size", profile.size_bytes), shows(device, pool.where, "xoff", 0)),
@@ -227,7 +228,7 @@ def B6(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 continue
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 text,
                 (shows(device, profile.where, "xon_offset", profile.xon_offset_bytes),),
             )
@@ -349,6 +350,8 @@ def B8(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for profile in device.profiles.values():
             if profile.name not in lossy or profile.lossless or profile.pool not in pools:
                 continue
+            if lacks_xoff(facts, device, profile):  # not meant for lossy traffic: M4 says so
+                continue
             lossless, pool = pools[profile.pool]
             if (
                 profile.dynamic_th is not None
@@ -357,7 +360,7 @@ def B8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             ):
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"lossy alpha {2.0**profile.dynamic_th:g} >= "
                     f"lossless alpha {2.0**lossless.dynamic_th:g} in {pool.name}",
                     (
@@ -369,7 +372,7 @@ def B8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             elif profile.static_th_bytes and profile.static_th_bytes >= (pool.size_bytes or 2**62):
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"lossy limit {profile.static_th_bytes} B >= {pool.name}'s {pool.size_bytes} B",
                     (shows(device, profile.where, "static_th", profile.static_th_bytes),),
                     I,

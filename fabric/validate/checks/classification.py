@@ -10,6 +10,7 @@ from fabric.configs.model import Binding, Scheduler
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, first, listed, named, shows
 from fabric.validate.checks.class_profiles import unprofiled
 from fabric.validate.checks.entries import entry, host_evidence, map_evidence, pause_roots, pfc_root
+from fabric.validate.checks.without_xoff import lacks_xoff, with_xoff
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_field, set_host_dscp, set_map, set_pfc
 
@@ -251,7 +252,7 @@ def _filled(facts: Facts, line: Line, kind: str, key: int) -> Fix | None:
     "PFC on, but the traffic is admitted to a lossy group",
     condition="for each PFC priority, the group of each of its classes has headroom",
     consequence="the group never asks for a pause and drops instead",
-    remedy="map the class to the lossless group, or give the group a lossless profile",
+    remedy="map the class to the lossless group, give the group a lossless profile, or the profile its xoff",
     source="SAI TC_TO_PRIORITY_GROUP; sonic-swss buffermgr.cpp",
     leads_to="M5 M7 L9 B14",
 )
@@ -277,8 +278,10 @@ def M4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 if group is not None and not dangling and (profile is None or not profile.lossless):
                     what = f"'{profile.name}'" if profile else "no profile"
                     own = facts.value(line.device, line.port, "pfc_to_pg", priority)
-                    fix, other = None, None
-                    if own is not None and own != group and facts.group_profile(line, priority) is not None:
+                    fix, other, lacks = None, None, lacks_xoff(facts, line.device, profile)
+                    if profile is not None and lacks:
+                        fix = with_xoff(facts, line, profile)
+                    elif own is not None and own != group and facts.group_profile(line, priority) is not None:
                         fix = set_map(line.device, line.port, "tc_to_pg", tc, own)
                     elif bound is not None and bound.profile_where:
                         other = facts.usual_group_profile(line, priority)
@@ -288,9 +291,18 @@ def M4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     yield Found(
                         line.device.name,
                         f"{line.port.name}|{priority}",
-                        f"priority {priority}: class {tc} is admitted to group {group} with {what}",
-                        (*map_evidence(line, "tc_to_pg", tc), *(() if bound is None else (_profile(line, bound),))),
-                        root=None if other is None else (line.device.name, bound.profile_where if bound else ()),
+                        f"priority {priority}: class {tc} is admitted to group {group} with {what}"
+                        + (", which states no xoff: without headroom a group is lossy" if lacks else ""),
+                        (
+                            *([shows(line.device, profile.where, "xoff", "none")] if profile and lacks else []),
+                            *map_evidence(line, "tc_to_pg", tc),
+                            *(() if bound is None else (_profile(line, bound),)),
+                        ),
+                        root=(line.device.name, profile.where)
+                        if profile and lacks
+                        else None
+                        if other is None
+                        else (line.device.name, bound.profile_where if bound else ()),
                         rests_on=pause_roots(facts, line, priority),
                         fix=fix,
                     )

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.buffers.headroom import ROCE_FRAME_BYTES, ROCE_HEADERS_BYTES, Row, annex_bytes, bounds, coding_ps
+from fabric.configs.buffers.budget import statement
+from fabric.configs.buffers.headroom import ROCE_HEADERS_BYTES, Row, annex_bytes, bounds, coding_ps
 from fabric.configs.buffers.platforms import find_platform
 from fabric.configs.model import BufferProfile, Device
 from fabric.configs.sonic.pgtable import HeadroomTable
-from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
 from fabric.validate.chips import is_nvidia
 from fabric.validate.facts import Facts, Line
-from fabric.validate.headroom_need import need_on, profiles_on
+from fabric.validate.headroom_need import link_mtu, need_on, profiles_on, same_sum
 from fabric.validate.remedies import Fix, bind_headroom, set_cable, set_field, set_fields
 
 _NAME: Final = re.compile(r"pg_lossless_(\d{1,9})_(\d{1,9})m.*_profile")
@@ -23,17 +24,10 @@ _MANAGEMENT_MBPS: Final = 10_000
 _RACK_M: Final = 5
 
 
-def link_mtu(facts: Facts, line: Line) -> int:
-    """The larger MTU of a port and the port at the other end."""
-    peer, host = facts.peers.get(line.end), facts.host_at(line)
-    other = None if peer is None else facts.line(peer)
-    return max(line.port.mtu, other.port.mtu if other else 0, (host.mtu or 0) if host else 0)
-
-
 @check(
     "H1",
     E,
-    "headroom below a physical bound",
+    "headroom below a bound of 802.3 or the need",
     condition="xoff >= bounds A, B, C, D of the link (A, B error; C warn; D info), and >= the need with the assumed "
     "response, latency and frames (info; --peer-response, --latency); `fabric headroom --explain` prints the terms",
     consequence="the pause arrives too late: loss, then go-back-N; below D only with a slow peer, below the need only "
@@ -52,32 +46,23 @@ def H1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
         if speed is None or not cable or need is None:
             continue
         mtu = link_mtu(facts, line)
-        link = f"{speed // 1000}G, {cable} m, MTU {mtu}"
         limit = bounds(speed, cable, mtu)
         for profile in profiles_on(line):
             xoff, name = profile.xoff_bytes, profile.name
             if xoff >= max(limit.d, need.bytes):
                 continue
-            if xoff >= limit.d:
-                bound, value, severity, why = "", need.bytes, I, f"lost if {need.assumed}"
-            elif xoff < limit.a:
-                bound, value, severity, why = "A", limit.a, E, "lost even with 1500-byte frames"
-            elif xoff < limit.b and line.port.mtu > _JUMBO_MTU:
-                bound, value, severity = "B", limit.b, E if large else W
-                why = f"lost with a jumbo frame here and {ROCE_FRAME_BYTES} B of RoCE there"
-            elif xoff < limit.c:
-                bound, value, severity, why = "C", limit.c, W, "lost with jumbo frames at both ends"
+            if xoff < limit.a or (xoff < limit.b and line.port.mtu > _JUMBO_MTU and large):
+                severity = E
             else:
-                bound, value, severity, why = "D", limit.d, I, "relies on a peer faster than the 802.3 limit"
-                held = "enough" if xoff >= need.bytes else "needed"
-                why += f"; {need.bytes} B are {held} if {need.assumed}"
+                severity = W if xoff < limit.c else I
             yield Found(
                 line.device.name,
                 f"{line.port.name}|{name}",
-                f"xoff {xoff} B < {f'bound {bound}' if bound else 'the need of'} {value} B ({link}): {why}",
+                f"{statement(xoff, limit, need)} ({speed // 1000}G, {cable} m, MTU {mtu})",
                 (
                     shows(line.device, profile.where, "" if profile.derived else "xoff", xoff),
                     shows(line.device, line.port.cable_where, "", f"{cable}m", "cable"),
+                    Evidence("every term", same_sum(facts, line, xoff)),
                 ),
                 severity,
                 fix=_more_headroom(facts, line, profile, wanted[line.device.name, name]),
@@ -130,7 +115,7 @@ def _size_of(row: Row, xoff: int) -> int:
     "no headroom row for this speed and cable",
     condition="(speed, cable) of every lossless port is a row of pg_profile_lookup.ini",
     consequence="the switch creates no lossless group and says so only in syslog: PFC without headroom",
-    remedy="add a row for this length to pg_profile_lookup.ini, or use dynamic buffers",
+    remedy="correct the length if it is a slip; else add a row for it to pg_profile_lookup.ini, or use dynamic buffers",
     source="sonic-swss buffermgr.cpp l.238-243",
     leads_to="H3 H5 L3 M4 L9 H1",
 )
@@ -169,13 +154,30 @@ def H2(facts: Facts) -> Iterator[Found]:  # noqa: N802
             speed, cable = missing
             mild = line.end not in facts.peers and (device.name in facts.linked or speed <= _MANAGEMENT_MBPS)
             has = ", ".join(f"{length}m" for length in table.cables_m)
+            other = _far(facts, line)
+            stated = None if other is None else other.port.cable_m
+            known = stated is not None and stated != cable and table.get(speed, stated) is not None
             yield Found(
                 device.name,
                 line.port.name,
-                f"no row for {speed} Mb/s and {cable}m in {table.source} (cables: {has})",
-                (shows(device, line.port.cable_where, "", f"{cable}m", "cable"),),
+                f"no row for {speed} Mb/s and {cable}m in {table.source} (cables: {has})"
+                + (f"; {other} states {stated}m" if known else ""),
+                (
+                    shows(device, line.port.cable_where, "", f"{cable}m", "cable"),
+                    *(
+                        [shows(other.device, other.port.cable_where, "", f"{stated}m", f"{other} cable")]
+                        if other is not None and known
+                        else []
+                    ),
+                ),
                 I if mild else E,
             )
+
+
+def _far(facts: Facts, line: Line) -> Line | None:
+    """The port at the other end of a link, on a switch that was given."""
+    end = facts.peers.get(line.end)
+    return None if end is None else facts.line(end)
 
 
 def _stale_row(line: Line, table: HeadroomTable | None) -> tuple[int, int] | None:
@@ -305,7 +307,7 @@ def H4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text = ", ".join(f"{name} {ours} B, row {theirs} B" for name, ours, theirs in differ)
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 f"{text} (bound D {limit} B; {table.source})",
                 tuple(shows(device, profile.where, name, ours) for name, ours, _ in differ),
                 severity,
@@ -316,7 +318,7 @@ def H4(facts: Facts) -> Iterator[Found]:  # noqa: N802
 @check(
     "H5",
     E,
-    "cable length too short at one end",
+    "the two ends of a cable state different lengths",
     condition="both ends state the same length, and not less than the links file",
     consequence="the end with the shorter length has too little headroom",
     remedy="state the measured length at both ends",
@@ -329,23 +331,23 @@ def H5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         a, b = wire.a.port.cable_m, wire.b.port.cable_m
         if a is not None and b is not None and a != b and wire.a.port.lossless | wire.b.port.lossless:
             short, other = (wire.a, wire.b) if a < b else (wire.b, wire.a)
-            odd = other if _cabled_alike(other) < _cabled_alike(short) else short
+            odd = other if _cabled_alike(facts, other) < _cabled_alike(facts, short) else short
             if _profiled(short) != _profiled(other):  # the profile of the right end fits its length
                 odd = other if _profiled(short) else short
             less = any((_xoff(facts, short, p) or 0) < (_xoff(facts, other, p) or 1) for p in short.port.lossless)
+            right = other if odd is short else short
             yield Found(
-                short.device.name,
-                short.port.name,
-                f"{short.port.cable_m} m here, {other.port.cable_m} m at "
-                f"{other}" + ("" if less else "; headroom is the same at both ends"),
+                odd.device.name,
+                odd.port.name,
+                f"{odd.port.cable_m} m here, {right.port.cable_m} m at {right}"
+                + ("" if less else "; headroom is the same at both ends"),
                 (
-                    shows(short.device, short.port.cable_where, "", f"{short.port.cable_m}m", "cable"),
-                    shows(other.device, other.port.cable_where, "", f"{other.port.cable_m}m", "cable"),
+                    shows(odd.device, odd.port.cable_where, "", f"{odd.port.cable_m}m", "cable"),
+                    shows(right.device, right.port.cable_where, "", f"{right.port.cable_m}m", f"{right} cable"),
                 ),
                 E if less else W,
-                root=(odd.device.name, odd.port.cable_where),
-                fix=set_cable(odd.device, odd.port, (other if odd is short else short).port.cable_m or 0)
-                if odd is short or not _profiled(odd)
+                fix=set_cable(odd.device, odd.port, right.port.cable_m or 0)
+                if odd is short or not (_lengths(odd) and _profiled(odd))
                 else None,
             )
         planned = wire.cable.length_m
@@ -360,15 +362,28 @@ def H5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 )
 
 
-def _cabled_alike(line: Line) -> int:
-    """Ports of the switch that state this port's length of cable."""
-    return sum(port.cable_m == line.port.cable_m for port in line.device.ports.values())
+def _cabled_alike(facts: Facts, line: Line) -> tuple[int, int]:
+    """Ports to other switches for which the switch states this port's length. Where it states one length for all of
+    them, that is one statement, which is held against those of the other switches.
+    """
+    device, length = line.device, line.port.cable_m
+    its = [port for port in device.ports.values() if facts.peers.get((device.name, port.name), ("",))[0] in
+           facts.network.devices]  # fmt: skip
+    one = len(its) > 1 and len({port.cable_where for port in its}) == 1
+    if not one:
+        return sum(port.cable_m == length for port in its), 0
+    return 1, sum(any(port.cable_m == length for port in other.ports.values()) for other in facts.devices)
 
 
 def _profiled(line: Line) -> bool:
     """Whether the names of the port's lossless profiles have its own length of cable."""
+    return all(length == line.port.cable_m for length in _lengths(line))
+
+
+def _lengths(line: Line) -> list[int]:
+    """Lengths of cable in the names of the port's lossless profiles."""
     names = (_NAME.fullmatch(bound.profile or "") for bound in line.port.groups.values())
-    return all(match is None or int(match[2]) == line.port.cable_m for match in names)
+    return [int(match[2]) for match in names if match is not None]
 
 
 def _xoff(facts: Facts, line: Line, priority: int) -> int | None:

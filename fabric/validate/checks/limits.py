@@ -147,6 +147,11 @@ def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
         else:
             text, severity = "no port in use has PFC", W
         port = next(iter(device.ports.values()), None)
+        down = (
+            []
+            if severity is W and device.ports and any(it.admin_up for it in device.ports.values())
+            else [(device.name, it.where) for it in device.ports.values()]
+        )
         where = () if port is None else port.pfc_where or port.qos_where or port.where
         yield Found(
             device.name,
@@ -156,7 +161,7 @@ def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
             severity,
             root=None if port is None else (device.name, where[:1]),
             rests_on=(whole_file(device), (device.name, ("interface",))),
-            within=() if port is None else ((device.name, where),),
+            within=[*([] if port is None else [(device.name, where)]), *down],
         )
 
 

@@ -44,13 +44,14 @@ def P22(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
             continue
         begin = f"{end.device.name} has no route to {other.address} of {other.device.name}"
         why, at, evidence = _why(reach, end, other)
+        down = [] if evidence else _shut(facts, end.device, other.device)
         yield Found(
             at.name,
             named(end.session.where),
             f"{begin}: {why}",
             (*evidence, shows(end.device, end.session.where, "", other.address)),
             root=(end.device.name, end.session.where),
-            rests_on=[*_rests(end.device, far=other), *interior_of(facts).broken(end.device, other.device)],
+            rests_on=[*_rests(end.device, far=other), *interior_of(facts).broken(end.device, other.device), *down],
         )
 
 
@@ -68,6 +69,19 @@ def _rests(device: Device, far: End) -> list[Root]:
             its = (session.where, session.local_as.where, session.ttl_security.where, session.max_prefixes.where)
             found += [(it.name, where) for where in (*its, *(use.where for use in session.policies)) if where]
     return found
+
+
+def _shut(facts: Facts, *devices: Device) -> list[Root]:
+    """Ports that are down on links of these switches, else of any switch: no route comes over such a link."""
+    down = [wire for wire in facts.wires if not (wire.a.port.admin_up and wire.b.port.admin_up)]
+    names = {it.name for it in devices}
+    near = [wire for wire in down if {wire.a.device.name, wire.b.device.name} & names] or down
+    return [
+        (side.device.name, (*side.port.where, "admin_status"))
+        for wire in near
+        for side in (wire.a, wire.b)
+        if not side.port.admin_up
+    ]
 
 
 def _why(reach: Reachability, end: End, other: End) -> tuple[str, Device, tuple[Evidence, ...]]:

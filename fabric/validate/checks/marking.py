@@ -10,7 +10,7 @@ from typing import Final
 from fabric.configs.model import Binding, BufferProfile, Curve, Wred
 from fabric.configs.network import NEEDS_MARKS
 from fabric.units import listed
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
 from fabric.validate.checks.buffers import egress_cap
 from fabric.validate.checks.entries import pause_roots
 from fabric.validate.chips import mmu_bytes
@@ -110,7 +110,7 @@ def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 text = "; ".join(f"{colour} {curve.min_bytes} B > {curve.max_bytes} B" for colour, curve in bad)
                 yield Found(
                     device.name,
-                    f"WRED_PROFILE|{wred.name}",
+                    construct(device, "WRED_PROFILE", wred.name),
                     text,
                     tuple(
                         shows(device, wred.where, f"{colour}_{end}_threshold", value)
@@ -185,7 +185,7 @@ def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if curve.min_bytes >= limit:
             yield Found(
                 device.name,
-                f"WRED_PROFILE|{wred.name}",
+                construct(device, "WRED_PROFILE", wred.name),
                 f"Kmin {curve.min_bytes} B; guaranteed only below {int(limit)} B ({n} ports, {classes} priorities)",
                 curve_evidence(line, wred, curve),
             )
@@ -334,7 +334,7 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
             stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
             yield Found(
                 name,
-                f"WRED_PROFILE|{profile}",
+                construct(device, "WRED_PROFILE", profile),
                 f"one profile for {min(found) // 1000}G and {max(found) // 1000}G",
                 (shows(device, item.where, "", ""),),
                 I if stock else W,
@@ -362,7 +362,7 @@ def E6(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         yield Found(
             device,
-            f"WRED_PROFILE|{wred.name}",
+            construct(facts.network.devices[device], "WRED_PROFILE", wred.name),
             text,
             (shows(line.device, wred.where, "green_drop_probability", curve.pmax_percent),),
             severity,
@@ -431,7 +431,7 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if curve != usual:
                 yield Found(
                     name,
-                    f"WRED_PROFILE|{wred.name}",
+                    construct(facts.network.devices[name], "WRED_PROFILE", wred.name),
                     f"{_shown(curve)} at {speed // 1000}G; {_shown(usual)} on {count} of {len(devices)} "
                     f"{role or 'switches'}",
                     curve_evidence(line, wred, curve),
@@ -492,7 +492,7 @@ def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if curve.min_bytes < _FRAMES * (frame + _ROCE_HEADERS_BYTES):
             yield Found(
                 device,
-                f"WRED_PROFILE|{wred.name}",
+                construct(facts.network.devices[device], "WRED_PROFILE", wred.name),
                 f"Kmin {curve.min_bytes} B < {_FRAMES} frames of {frame + _ROCE_HEADERS_BYTES} B",
                 curve_evidence(line, wred, curve),
                 fix=_usual_curve(facts, line, wred, inf),
@@ -516,7 +516,7 @@ def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if "green" in wred.drops:
             yield Found(
                 device,
-                f"WRED_PROFILE|{wred.name}",
+                construct(facts.network.devices[device], "WRED_PROFILE", wred.name),
                 f"drops green; without ECN: {listed(without, 5)}",
                 (shows(line.device, wred.where, "wred_green_enable", "true"),),
                 fix=set_field(line.device, wred.where, "wred_green_enable", "false"),
@@ -564,7 +564,7 @@ def E12(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if curve.pmax_percent is None and "green" in wred.drops:
             yield Found(
                 device,
-                f"WRED_PROFILE|{wred.name}",
+                construct(facts.network.devices[device], "WRED_PROFILE", wred.name),
                 "green_drop_probability is absent: 100 %",
                 (shows(line.device, wred.where, "", ""),),
                 fix=set_field(line.device, wred.where, "green_drop_probability", 100),
@@ -588,7 +588,7 @@ def E13(facts: Facts) -> Iterator[Found]:  # noqa: N802
             kmin, kmax = curve.min_bytes * _KB, curve.max_bytes * _KB
             yield Found(
                 device,
-                f"WRED_PROFILE|{wred.name}",
+                construct(facts.network.devices[device], "WRED_PROFILE", wred.name),
                 f"thresholds {curve.min_bytes}/{curve.max_bytes} B"
                 + (f" at {line.port.speed_mbps // 1000}G" if line.port.speed_mbps else "")
                 + " look like KB",

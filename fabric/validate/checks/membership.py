@@ -8,7 +8,7 @@ from typing import Final
 
 from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import Binding, BufferProfile, Device, Pool
-from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, construct, shows
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_field
 
@@ -101,7 +101,7 @@ def B13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 continue
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 f"has headroom and is in {pool.name}, the lossless pool is {wanted}",
                 (
                     shows(device, profile.where, "pool", pool.name),
@@ -132,7 +132,7 @@ def _egress(facts: Facts, device: Device) -> Iterator[Found]:
         if pool.direction == "egress" and pool.name in lossy and "lossy" not in profile.name:  # B7 says that of a name
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 f"lossless queues are in {pool.name}, which lossy ones such as {lossy[pool.name]} fill; the lossless "
                 f"pool is {named[0]}",
                 (shows(device, profile.where, "pool", pool.name), shows(device, pool.where, "", pool.name)),
@@ -214,7 +214,7 @@ def B15(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if profile.dynamic_th is not None and profile.dynamic_th != usual:
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"dynamic_th {profile.dynamic_th}, {usual} on {count} of {len(devices)} switches of "
                     f"'{device.hwsku}'",
                     (shows(device, profile.where, "dynamic_th", profile.dynamic_th),),
@@ -232,7 +232,7 @@ def _unlike_the_rest(
             others = ", ".join(name for name in devices if name != device.name)
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{profile.name}",
+                construct(device, "BUFFER_PROFILE", profile.name),
                 f"dynamic_th {profile.dynamic_th}, {usual} in most lossless profiles of '{device.hwsku}' "
                 f"and on {others}",
                 (shows(device, profile.where, "dynamic_th", profile.dynamic_th),),
@@ -268,7 +268,7 @@ def B16(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if (pool.size_bytes or 0) * _FAR < usual:
                 yield Found(
                     device.name,
-                    f"BUFFER_POOL|{name}",
+                    construct(device, "BUFFER_POOL", name),
                     f"size {pool.size_bytes} B, {usual} B on other switches of '{hwsku}'",
                     (shows(device, pool.where, "size", pool.size_bytes),),
                     fix=set_field(device, pool.where, "size", usual),

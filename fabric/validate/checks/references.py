@@ -6,7 +6,20 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from fabric.configs.text.spelling import meant
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, named, shows, whole_file
+from fabric.validate.checks.base import (
+    Check,
+    E,
+    Evidence,
+    Found,
+    I,
+    Severity,
+    W,
+    check,
+    construct,
+    named,
+    shows,
+    whole_file,
+)
 from fabric.validate.facts import Facts
 
 
@@ -183,7 +196,7 @@ def R6(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 if not defect:
                     yield Found(
                         device.name,
-                        f"BUFFER_PROFILE|{profile.name}",
+                        construct(device, "BUFFER_PROFILE", profile.name),
                         f"has {'both' if both else 'neither'} of static_th and dynamic_th",
                         (shows(device, profile.where, "", ""),),
                     )
@@ -192,7 +205,7 @@ def R6(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if mixed and pool is not None and profile.lossless and pool.direction == "ingress":
                 yield Found(
                     device.name,
-                    f"BUFFER_PROFILE|{profile.name}",
+                    construct(device, "BUFFER_PROFILE", profile.name),
                     f"has dynamic_th, and its pool '{pool.name}' is static",
                     (
                         shows(device, pool.where, "mode", pool.mode),

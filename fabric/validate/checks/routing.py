@@ -12,7 +12,7 @@ from fabric.configs.model import Device, StaticRoute
 from fabric.controlplane.network.forwarding import prefix_key
 from fabric.topology.cycles import cycles
 from fabric.units import listed
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, Severity, W, check, named, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, Severity, W, check, construct, named, shows
 from fabric.validate.checks.identity import vtep_address
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.paths import Tree
@@ -346,7 +346,7 @@ def D8(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if time_ns < _LOOP_NS:
             yield Found(
                 device.name,
-                f"BUFFER_PROFILE|{least[1].name}",
+                construct(device, "BUFFER_PROFILE", least[1].name),
                 f"two senders at {speed // 1000}G fill their groups in {time_ns / 1000:.1f} us",
                 (shows(device, least[2].where, "size", least[2].size_bytes),),
             )

@@ -20,7 +20,7 @@ from fabric.validate.remedies import set_port
     consequence="the link is down: its traffic takes the other links, with less capacity; a host is cut off",
     remedy="bring the port up, or shut the other end, and the session, too",
     source="sonic-port.yang (admin_status: down where it is absent)",
-    leads_to="M14 D4 D7 P22",
+    leads_to="M14 D4 D7 P22 V11",
 )
 def L12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Once per link, at the end that is down."""

@@ -16,6 +16,7 @@ Path = tuple[str, ...]
 
 _TOP: Final = re.compile(
     r"interface \S+|router bgp \S+|policy-map .*|class-map .*|qos profile \S+|system qos|evpn|vlan \d+|vrf context \S+"
+    r"|router (?:ospf|isis) \S+"
 )
 """Headers of blocks at the outermost level."""
 _BELOW: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (

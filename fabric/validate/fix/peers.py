@@ -20,7 +20,8 @@ from fabric.configs.nvue.commands import Commands
 from fabric.configs.text.jsonfile import JsonText
 from fabric.configs.text.yamlfile import YamlText
 from fabric.validate.checks.base import Finding
-from fabric.validate.edits import Row
+from fabric.validate.commands import row_command
+from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row
 from fabric.validate.facts import Facts
 from fabric.validate.fix import lines
 from fabric.validate.fix.state import Change, State
@@ -157,7 +158,8 @@ class Peers:
             if not _enough(number, len(peers), decided=decided) or whole in self.blocks(device) or str(whole) in seen:
                 continue
             seen.add(str(whole))
-            yield from self._whole(device, whole, states[below], f"{number} of {len(peers)} peers have it")
+            those = f"{peers[0][0].name} has it" if len(peers) == 1 else f"{number} of {len(peers)} peers have it"
+            yield from self._whole(device, whole, states[below], those)
 
     def rows_of_port(self, device: Device, port: str) -> Iterator[Usual]:
         """Rows of CONFIG_DB that most ports of the same kind have, and this one lacks."""
@@ -194,7 +196,7 @@ class Peers:
         having = [other.name for other, there in peers if self.blocks(other)[there].get(head) == usual]
         names = list(dict.fromkeys(having))
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-        return f"{len(having)} of {len(peers)} peers have it so ({shown})"
+        return f"{shown} has it so" if len(peers) == 1 else f"{len(having)} of {len(peers)} peers have it so ({shown})"
 
     def places(self, finding: Finding) -> list[tuple[Device, Path]]:
         """The blocks that a finding is about: of its root, then of its evidence."""
@@ -212,7 +214,9 @@ class Peers:
         return [(device, path) for (_, path), device in found.items()]
 
     def around(self, device: Device, path: Path) -> list[Path]:
-        """Blocks of statements in a block, two levels deep, beside it, and above it; none of them twice."""
+        """Blocks of statements in a block, two levels deep, beside it, above it, and those that it applies by name (a
+        profile, a policy); none of them twice.
+        """
         every = self.blocks(device)
         size = len(path)
         inside = [it for it in every if size and size < len(it) <= size + 2 and it[:size] == path]
@@ -221,8 +225,10 @@ class Peers:
             beside += [it for it in every if it[:1] and it[0].startswith("class-map")]
         further = [it for it in every if size > 2 and len(it) == size and it[:-2] == path[:-2] and it[-2] != path[-2]]
         above = [path[:-1]] if size > 1 else []
+        named = {value.rpartition(" ")[2] for value in every.get(path, {}).values()} if size else set()
+        applied = [it for it in every if len(it) == 1 and it != path and it[0].rpartition(" ")[2] in named]
         many = [it for its in (beside, further) if len(its) <= _MOST_BESIDE for it in its]
-        return list(dict.fromkeys([*inside, *above, *many, ()]))
+        return list(dict.fromkeys([*inside, *above, *applied, *many, ()]))
 
     def _block(self, device: Device, where: Path) -> Path | None:
         if device.capabilities.blocks_of_lines:
@@ -311,14 +317,18 @@ def change_of(device: Device, its: Iterable[Usual]) -> Change:
     its = list(its)
     first = its[0]
     shown = " ".join(first.path)
+    field = "|".join((*first.path[-2:], ", ".join(it.head for it in its if it.head))).strip("|")
+    value = ", ".join(filter(None, map(_value, its)))
     if device.capabilities.tables:
         rows = tuple(Row((*it.path, it.head) if it.head else it.path, it.new) for it in its)
         parts = [f"{it.head} to {it.new}" if it.new is not None else f"{it.head} to nothing (remove it)" for it in its]
         what = f"set {'|'.join(first.path)}|{', '.join(parts)}" if first.head else f"add {'|'.join(first.path)}"
-        return Change(device.name, what, first.source, rows)
+        command = BETWEEN_COMMANDS.join(row_command(it.path, it.value) for it in rows)
+        return Change(device.name, what, first.source, rows, (), command, field, value)
     if device.capabilities.shell_statements:
         made = tuple(_nv(it) for it in its)
-        return Change(device.name, "; ".join(made), first.source, (), made, " && ".join(made))
+        command = BETWEEN_COMMANDS.join(made)
+        return Change(device.name, "; ".join(made), first.source, (), made, command, field, value)
     prefix = first.path[-1] + " " if first.path and _NEIGHBOR.fullmatch(f"{first.path[-1]} x") else ""
     above = first.path
     if prefix and device.capabilities.neighbor_on_each_line:
@@ -328,7 +338,14 @@ def change_of(device: Device, its: Iterable[Usual]) -> Change:
     body = [prefix + it.new if it.new else _negated(prefix + (it.old or "")) for it in its if it.new or it.old]
     made = (*above, *body)
     return Change(device.name, f"{', '.join(body) or shown}, in '{shown}'" if shown else ", ".join(body),
-                  first.source, (), made, "; ".join(made))  # fmt: skip
+                  first.source, (), made, BETWEEN_LINES.join(made), field, value)  # fmt: skip
+
+
+def _value(it: Usual) -> str:
+    """The value without the words that name it, which a line of text has, too; '' for a block without values."""
+    if it.new is None:
+        return "nothing (remove it)"
+    return it.new.removeprefix(it.head).strip() or it.new
 
 
 def _negated(line: str) -> str:

@@ -17,6 +17,7 @@ from typing import Final
 from fabric.configs.network import Network
 from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors
+from fabric.units import count
 from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.disagreement import UNDECIDED
@@ -34,6 +35,8 @@ _DEPTH: Final = 2
 _ROUTING: Final = frozenset("DIOPV")
 """First letters of the checks that use what a file of FRR states."""
 _MOST_TRIALS: Final = 600
+NOT_TRIED: Final = "not tried"
+"""Begins the reason where the trials did not suffice."""
 _MOST_DROPPED: Final = 40
 
 
@@ -84,13 +87,13 @@ class Plan:
         return self.end.worse(self.start)
 
 
-def find(request: Request, verdict: Verdict) -> Plan:
-    """The changes for the warnings and errors of a verdict. Raises: InputErrors."""
+def find(request: Request, verdict: Verdict, most_trials: int = _MOST_TRIALS) -> Plan:
+    """The changes for the warnings and errors of a verdict, after so many trials at most. Raises: InputErrors."""
     tables = HeadroomTables.load(list(request.headroom_tables))
     before = baseline_of(request, tables)
     start = State(request, tables, before, network_of(request, tables))
     wanted = [it for it in verdict.findings if it.severity >= Severity.WARN]
-    plan = _Search(Plan(start, start, asked=frozenset(it.key for it in wanted)), before).run()
+    plan = _Search(Plan(start, start, asked=frozenset(it.key for it in wanted)), before, most_trials).run()
     outside = [it for it in wanted if it.key not in start.bad]  # of files that were not given (R11)
     plan.left += [Left(it, _unknown(it)) for it in find_causes(outside)]
     return plan
@@ -99,9 +102,10 @@ def find(request: Request, verdict: Verdict) -> Plan:
 class _Search:
     """One search; `plan.end` is the state that has been reached."""
 
-    def __init__(self, plan: Plan, before: Network | None) -> None:
+    def __init__(self, plan: Plan, before: Network | None, most_trials: int) -> None:
         self.plan = plan
         self.before = before
+        self.most_trials = most_trials
         self.reasons: dict[tuple[str, tuple[Key, ...]], Left] = {}
         cut = {(device, what) for check, device, what in plan.start.bad if check == "R13"}
         known = plan.start.network.devices
@@ -148,8 +152,8 @@ class _Search:
         for founded, its in _candidates(now, cause, self.before, further=depth == 0):
             if self.cut and any(it.device in self.cut for it in its):
                 continue
-            if self.plan.trials >= _MOST_TRIALS:
-                blocked = f"not tried: {_MOST_TRIALS} trials were made"
+            if self.plan.trials >= self.most_trials:
+                blocked = f"{NOT_TRIED} after {count(self.most_trials, 'trial')}"
                 break
             self.plan.trials += 1
             try:
@@ -215,6 +219,8 @@ class _Search:
         if not 1 < len(every) <= _MOST_DROPPED:
             return
         for change in reversed(every):
+            if self.plan.trials >= self.most_trials:
+                break
             kept = [it for it in self.plan.changes if it is not change]
             self.plan.trials += 1
             try:

@@ -37,6 +37,9 @@ class Change:
     """Lines of configuration mode from the outermost level, or `nv` commands; () for SONiC and hosts."""
     command: str = ""
     """One line that makes the change on the switch or host; '' where only the patch does."""
+    field: str = ""
+    """As a remedy names it: 'DSCP_TO_TC_MAP|M|26'."""
+    value: str = ""
 
 
 class CannotApplyError(ValueError):
@@ -51,7 +54,8 @@ def of_fix(fix: Fix, source: str, network: Network) -> Change | None:
         own = statements(fix.command, tables=device.capabilities.tables, shell=device.capabilities.shell_statements)
     if not own and not fix.rows:
         return None
-    return Change(fix.device, f"set {fix.field} to {fix.value}", source, fix.rows, own, fix.command)
+    what = f"set {fix.field} to {fix.value}"
+    return Change(fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value)
 
 
 @dataclass(frozen=True)

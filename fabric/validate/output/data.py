@@ -89,15 +89,26 @@ def cause_as_dict(cause: Cause) -> dict[str, Any]:
         "evidence": [_evidence(it) for it in first.evidence[:_CAUSE_EVIDENCE]],
         "consequence": cause.check.consequence,
         "remedy": cause.check.remedy,
-        "fixes": [
-            {"device": it.device, "field": it.field, "value": it.value, "command": it.command or None}
-            for it in cause.fixes
-        ],
+        "fixes": _changes(cause),
         "follows": cause.counts,
         "paths_hurt": cause.paths,
         "pairs_hurt": cause.pairs,
         "source": cause.check.source,
     }
+
+
+def _changes(cause: Cause) -> list[dict[str, Any]]:
+    """The changes that repair a cause; `source` where a value was found by trying, and says where it is from."""
+    return [
+        {
+            "device": it.device,
+            "field": it.field,
+            "value": it.value,
+            "command": it.command or None,
+            **({"source": it.source} if it.source else {}),
+        }
+        for it in cause.fixes
+    ]
 
 
 def _list(key: str, rows: Iterable[object]) -> str:
@@ -280,14 +291,7 @@ def _result(cause: Cause, number: int) -> dict[str, Any]:
         # Stable over moved lines and repaired ports, so that a code host recognises the cause (SARIF 3.27.17).
         "partialFingerprints": {"cause/v1": _hash(cause.check.id, cause.general)},
         "locations": [_location(it.file, it.line) for it in [cause.first.place] if it],
-        "properties": {
-            "devices": cause.devices,
-            "follows": cause.counts,
-            "fixes": [
-                {"device": it.device, "field": it.field, "value": it.value, "command": it.command or None}
-                for it in cause.fixes
-            ],
-        },
+        "properties": {"devices": cause.devices, "follows": cause.counts, "fixes": _changes(cause)},
     }
     related = _related(cause)
     if related:

@@ -128,8 +128,12 @@ def _section(verdict: Verdict, severity: Severity, causes: list[Cause]) -> str:
             f"<br><b>Simulated {it.check}:</b> {escape(str(it))}{_attached(it)}" for it in verdict.proofs_of(cause)
         )
         changes = remedy(cause)[1:]
-        cell += "".join(f"<br><b>Do:</b> {escape(line)}" for line in changes[:1])
-        cell += "".join(f"<br><code>{escape(line)}</code>" for line in changes[1:])
+        cell += "".join(
+            f"<br><code>{escape(line)}</code>"
+            if line.startswith("$ ")
+            else f"<br>{'' if number else '<b>Do:</b> '}{escape(line)}"
+            for number, line in enumerate(changes)
+        )
         rows.append(f"<tr><td><b>{_whole(devices)}</b></td><td>{escape(objects)}</td><td>{cell}</td></tr>")
     head = "<tr><th>switch</th><th>where</th><th>finding and evidence</th></tr>"
     return (
@@ -158,8 +162,10 @@ def as_markdown(verdict: Verdict) -> str:
             place = f" ({in_markdown_code(str(item.place))})" if item.place else ""
             own, *changes = remedy(cause)
             follows = f"; with it: {_cell(consequences(cause))}" if cause.consequences else ""
-            todo = [_cell(line) for line in (own, *changes[:1])]
-            todo += [in_markdown_code(line.removeprefix("$ ")) for line in changes[1:]]
+            todo = [
+                in_markdown_code(line.removeprefix("$ ")) if line.startswith("$ ") else _cell(line)
+                for line in (own, *changes)
+            ]
             shown = "".join(f"; simulated {it.check}: {_cell(str(it))}" for it in verdict.proofs_of(cause))
             lines.append(
                 f"| {item.check.id} {_cell(item.check.title)} | {_cell(devices)} | {_cell(objects)} | "

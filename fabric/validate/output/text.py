@@ -13,7 +13,7 @@ from fabric.validate.causes import Cause
 from fabric.validate.checks.base import Check, Finding, Severity
 from fabric.validate.checks.registry import CHECKS, FAMILIES
 from fabric.validate.coverage import NOT_UNDERSTOOD, Uncovered, uncovered
-from fabric.validate.manual import reason
+from fabric.validate.manual import is_choice, reason
 from fabric.validate.runner import Verdict
 from fabric.visible import visible
 
@@ -22,6 +22,9 @@ _UNREAD: Final = 10
 """More places than these are listed with `everything`; a line says so."""
 _EVIDENCE: Final = 4
 """Lines of evidence of one finding."""
+_CHANGES: Final = 4
+"""Changes of one cause that were found together, each with its command."""
+_SEARCH: Final = "`fabric validate CONFIGS --fix` tries what the baseline and most other switches have"
 
 
 def grouped(findings: Sequence[Finding]) -> Iterator[tuple[Finding, list[str]]]:
@@ -45,9 +48,18 @@ def where(cause: Cause, most: int = _OBJECTS) -> tuple[str, str]:
 
 
 def remedy(cause: Cause) -> list[str]:
-    """What to do: the check's words, then the field, the value and the command on the first device."""
+    """What to do: the check's words, then the field, the value and the command on the first device; of changes that
+    were found by trying, each with the source of its value.
+    """
     fixes = cause.fixes
     lines = [cause.check.remedy]
+    if cause.first.found:
+        shown = fixes[:_CHANGES]
+        lines += [line for it in shown for line in (str(it), f"$ {it.command}" if it.command else "")]
+        sources = list(dict.fromkeys(it.source for it in shown if it.source))
+        lines += [f"why: {'; '.join(sources)}"] if sources else []
+        left = len(fixes) - len(shown)
+        return [it for it in lines if it] + ([f"{count(left, 'more such change')}: --json"] if left else [])
     if fixes:
         more = f"; {count(len(fixes) - 1, 'more such change')}: --json" if len(fixes) > 1 else ""
         devices = list(dict.fromkeys(it.device for it in fixes))
@@ -56,9 +68,21 @@ def remedy(cause: Cause) -> list[str]:
         lines.append(f"{fixes[0]}{more}")
     if fixes and fixes[0].command:
         lines.append(f"$ {fixes[0].command}")
-    elif why := reason(cause.check.id, languages(cause)):
+    elif why := without_command(cause):
         lines.append(f"no command: {why}")
     return lines
+
+
+def without_command(cause: Cause) -> str:
+    """Why a cause has no command: what a search of all files ended with, else what is known of the check; '' without
+    a reason.
+    """
+    if cause.first.unfixed:
+        return cause.first.unfixed
+    why = reason(cause.check.id, languages(cause))
+    if cause.severity < Severity.WARN or is_choice(cause.check.id):
+        return why
+    return f"{why}; {_SEARCH}" if why else _SEARCH
 
 
 def languages(cause: Cause) -> list[Language]:

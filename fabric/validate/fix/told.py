@@ -1,0 +1,63 @@
+"""The changes that `--fix` finds, beside the findings that they clear: the remedy of a report is the same change.
+
+A search tries changes on copies, which costs as much as the checks once more for every trial. A report of a large
+fabric is not made longer by that: there the remedies are those of the rules, and `--fix` searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from fabric.validate.checks.base import Finding, Severity
+from fabric.validate.fix.search import NOT_TRIED, Left, Plan, find
+from fabric.validate.fix.state import Change, Key
+from fabric.validate.judge import Request
+from fabric.validate.remedies import Fix
+from fabric.validate.runner import Verdict
+
+_MOST_PORTS: Final = 4000
+"""Ports that all trials together may check: some seconds."""
+_BEFORE: Final = 2
+"""Checks of the whole fabric before the first trial: the verdict, and the state that trials start from."""
+
+
+def with_remedies(request: Request, verdict: Verdict) -> Verdict:
+    """The verdict with the changes that a search finds, where the fabric is small enough. Raises: InputErrors."""
+    trials = _MOST_PORTS // max(1, verdict.ports) - _BEFORE
+    if trials < 1 or not any(it.severity >= Severity.WARN for it in verdict.findings):
+        return verdict
+    return told(verdict, find(request, verdict, trials))
+
+
+def told(verdict: Verdict, plan: Plan) -> Verdict:
+    """The verdict with the changes of a plan beside each finding that they clear; where none does, the reason."""
+    fixes: dict[Key, tuple[Fix, ...]] = {}
+    for step in plan.steps:
+        own = tuple(_fix(it, step.cause.check.remedy) for it in step.changes)
+        for key in step.cleared:
+            fixes.setdefault(key, own)
+    left = {it.key: one for one in plan.left for it in one.cause.findings}
+    return replace(verdict, findings=tuple(_told(it, fixes, left) for it in verdict.findings))
+
+
+def _told(finding: Finding, fixes: Mapping[Key, tuple[Fix, ...]], left: Mapping[Key, Left]) -> Finding:
+    if finding.key in fixes:
+        return replace(finding, found=fixes[finding.key])
+    why = left[finding.key].reason if finding.key in left else ""
+    return replace(finding, unfixed=why) if why and not why.startswith(NOT_TRIED) else finding
+
+
+def _fix(change: Change, rule: str) -> Fix:
+    """A change as a remedy.
+
+    Parameters
+    ----------
+    rule    the remedy of the check, which is the source of a change that the check itself gives
+    """
+    if change.source == rule:
+        return Fix(change.device, change.field, change.value, change.command, change.rows)
+    words = change.what if not change.what.startswith("nv ") else ""
+    what = words if change.value else f"add {change.field}"
+    return Fix(change.device, change.field, change.value, change.command, change.rows, change.source, what)
