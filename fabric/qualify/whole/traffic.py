@@ -78,7 +78,8 @@ def sections(subject: Subject, run: RunSpec, ranks: int | None) -> dict[str, Any
         "run": {"duration": f"{max(1, 100 * lasts // PS_PER_NS)}ns", "seed": 1, "stop": "duration"},
         "telemetry": {"interval": f"{max(10_000, lasts // 100_000)}ns"},
     }
-    if any(it.traffic == "roce" and it.message is not None and it.pattern != "collective" for it in run.loads):
+    messages = any(it.traffic == "roce" and it.message is not None and it.pattern != "collective" for it in run.loads)
+    if messages and not subject.pair_per_message:
         own = dict(subject.sections.get("transport") or {})
         changes["transport"] = {**own, "qp": {"per": "pair", "count": run.queue_pairs}}
     if run.cut is not None:
@@ -89,6 +90,12 @@ def sections(subject: Subject, run: RunSpec, ranks: int | None) -> dict[str, Any
     if run.watchdog == "off":
         changes["switches"] = _unwatched(subject.sections.get("switches") or {})
     return changes
+
+
+def messages(subject: Subject, run: RunSpec) -> int:
+    """Messages of RoCE that a run without a collective posts."""
+    entries = [it for number, load in enumerate(run.loads) for it in _load(subject, run, load, number, None)]
+    return sum(it.get("repeat", 1) * len(it["senders"]) for it in entries if it["kind"] == "incast")
 
 
 def cut_of(fabric: Fabric) -> str:
