@@ -25,7 +25,8 @@ Made by `make docs` from the files of the plans, which the package has in `fabri
 its configuration makes of it, as in `fabric validate --prove`, and a tester takes the place of the hosts at some of its
 ports. `seed` is the list of a RoCE bring-up, run on a whole fabric: all switches of a folder, or the fabric of a
 scenario. Each check is green or red, with the counters behind it, and where it is red with the cause. `bmwg` has the
-KPIs of the IETF draft on benchmarking AI training fabrics, which are reported and never fail.
+KPIs of the IETF draft on benchmarking AI training fabrics, which are reported and never fail. Step by step:
+[bring-up](howto/bring-up.md).
 
 ```
 $ fabric qualify --list
