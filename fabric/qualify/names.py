@@ -179,6 +179,12 @@ MEASURES: Final[Mapping[str, Name]] = {
     "busbw_efficiency": _kpi("%", "BusBW efficiency", "bus bandwidth over the line rate of a host"),
     "jct": _kpi("seconds", "JCT per iteration", "time of one collective operation"),
     "jct_ratio": _kpi("dimensionless", "JCT Ratio", "computation of C and the collective, over C and the roofline"),
+    "burst_frames": _kpi("frames", "Burst Absorption", "frames of a burst at line rate that are sent before the first "
+                         "loss; all of them where none is lost"),
+    "burst_bytes": _kpi("bytes", "Burst Absorption", "as burst_frames"),
+    "burst_lost": _kpi("frames", "Packets lost", "frames of the burst that are discarded"),
+    "convergence": _kpi("us", "Congestion Control Convergence", "from the moment at which as many flows again begin to "
+                        "that at which the rates of all are within 10 % of their mean; none where they never are"),
     "failover_time": _kpi("us", "Failover Time", "from the failure to the last frame that is lost"),
     "failover_lost": _kpi("packets", "Packets lost", "frames discarded from the failure on"),
     "bus_bandwidth": Name("rate", (RANKS,), "number of ranks", "host: busbw of nccl-tests",

@@ -34,6 +34,8 @@ class LoadSpec(Strict):
     fan: int | None = Field(None, ge=1, description="At most so many receivers (across) or senders (in turn) a host.")
     receivers: int | None = Field(None, ge=1, description="In turn: only the first so many hosts receive.")
     at: TimePs = Field(0, ge=0, description="Begins so much later; as lasts of the run.")
+    skip: int = Field(0, ge=0, description="In turn: the first so many senders are left out.")
+    each: bool = Field(False, description="Datagrams: every sender sends share of its rate; else all of them together.")
     near: bool = Field(False, description="In turn: senders of the receiver's own leaf first, not of other leaves.")
     once: bool = Field(False, description="One message to each receiver, not as many as the time holds.")
     operation: Operation | None = Field(None, description="Of a collective.")
@@ -55,6 +57,10 @@ class LoadSpec(Strict):
             problems.append(f"fan has no effect with pattern: {self.pattern}; leave it out")
         if self.receivers is not None and self.pattern != "in turn":
             problems.append(f"receivers has no effect with pattern: {self.pattern}; leave it out")
+        if self.skip and self.pattern != "in turn":
+            problems.append(f"skip has no effect with pattern: {self.pattern}; leave it out")
+        if self.each and not datagrams:
+            problems.append("each is of datagrams; leave it out, or give share")
         if self.near and self.pattern != "in turn":
             problems.append(f"near has no effect with pattern: {self.pattern}; leave it out")
         if problems:

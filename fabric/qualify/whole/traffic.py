@@ -148,7 +148,8 @@ def _senders(subject: Subject, hosts: Sequence[str], load: LoadSpec, receiver: s
     if load.pattern == "across":
         return (others or after)[: load.fan]
     own = [it for it in after if it not in others]
-    return ([*own, *others] if load.near else [*others, *own])[: load.fan]
+    turn = ([*own, *others] if load.near else [*others, *own])[load.skip :]
+    return turn[: load.fan]
 
 
 def _entries(
@@ -166,7 +167,7 @@ def _entries(
             "frame": f"{load.frame}B", "dscp": dscp, "ect": load.traffic == "roce", "start": begin,
             "stop": f"{(slot.begin_ps + span) // PS_PER_NS}ns",
         }  # fmt: skip
-        yield entry if len(senders) == 1 else {**entry, "load": load.share / len(senders)}
+        yield entry if load.each or len(senders) == 1 else {**entry, "load": load.share / len(senders)}
         return
     size = load.message or 0
     entry = {"kind": "incast", "name": where, "receiver": receiver, "senders": list(senders), "size": f"{size}B",
