@@ -179,6 +179,8 @@ MEASURES: Final[Mapping[str, Name]] = {
     "busbw_efficiency": _kpi("%", "BusBW efficiency", "bus bandwidth over the line rate of a host"),
     "jct": _kpi("seconds", "JCT per iteration", "time of one collective operation"),
     "jct_ratio": _kpi("dimensionless", "JCT Ratio", "computation of C and the collective, over C and the roofline"),
+    "interference": _kpi("dimensionless", "JCT Interference Factor", "time of a collective beside that of another job "
+                         "over its time alone"),
     "burst_frames": _kpi("frames", "Burst Absorption", "frames of a burst at line rate that are sent before the first "
                          "loss; all of them where none is lost"),
     "burst_bytes": _kpi("bytes", "Burst Absorption", "as burst_frames"),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, DropReason, EventKind
 from fabric.qualify.whole import measures, traffic
+from fabric.qualify.whole.schema import LoadSpec
 from fabric.qualify.whole.trial import FabricTrial
 from fabric.units import PS_PER_MS, PS_PER_S, PS_PER_US
 
@@ -182,6 +183,23 @@ def _jct_ratio(trial: FabricTrial, of: str) -> Rows:
     return {f"C {it} ms": (it * PS_PER_MS + took) / (it * PS_PER_MS + ideal) for it in _COMPUTE_MS}
 
 
+def _job_ps(trial: FabricTrial, load: LoadSpec) -> float:
+    """From the start to the last arrival at a rank of a collective; NaN where it did not end."""
+    ids = trial.fabric.by_name
+    mine = [int(ids[it].id) for it in traffic.ranks_of(trial.subject, trial.run, load, trial.ranks)]
+    rows = trial.end.rtransfers["arrived_ps"][np.isin(trial.end.transfers["dst"], mine)]
+    return float(rows.max()) if trial.end.finished and len(rows) else float("nan")
+
+
+def _interference(trial: FabricTrial, of: str) -> Rows:
+    """The time of a job beside the others over that without them."""
+    del of
+    return {
+        f"job {number}": _job_ps(trial, load) / _job_ps(alone, load)
+        for number, (load, alone) in enumerate(zip(trial.run.loads, trial.alone, strict=False), 1)
+    }
+
+
 def _failed_drops(trial: FabricTrial) -> NDArray[np.int64]:
     """(n, 2) time since the failure in ps and number of frames, of each drop after it."""
     if trial.run.cut is None:
@@ -265,6 +283,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "busbw_efficiency": _bus_efficiency,
     "jct": _completion,
     "jct_ratio": _jct_ratio,
+    "interference": _interference,
     "burst_frames": _burst_frames,
     "burst_bytes": _burst_bytes,
     "burst_lost": _burst_lost,

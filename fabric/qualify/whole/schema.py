@@ -14,6 +14,7 @@ from fabric.topology.select import nearest
 from fabric.topology.spec import Line, Name, Strict
 
 Operation = Literal["all-reduce", "all-gather", "all-to-all", "reduce-scatter"]
+Part = Literal["odd", "even", "first half", "second half"]
 PATTERNS: Final = ("across", "in turn", "partners", "collective")
 _MESSAGE: Final = frozenset({"across", "in turn", "partners"})
 
@@ -40,6 +41,7 @@ class LoadSpec(Strict):
     once: bool = Field(False, description="One message to each receiver, not as many as the time holds.")
     operation: Operation | None = Field(None, description="Of a collective.")
     algorithm: str | None = Field(None, min_length=1, description="Of a collective, as docs/collectives.md has it.")
+    part: Part | None = Field(None, description="Of a collective: the hosts that are its ranks; all where absent.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -53,6 +55,8 @@ class LoadSpec(Strict):
             problems.append("pattern: collective needs operation, algorithm and message; give them")
         if self.pattern != "collective" and (self.operation is not None or self.algorithm is not None):
             problems.append("operation and algorithm are of pattern: collective; leave them out")
+        if self.pattern != "collective" and self.part is not None:
+            problems.append("part is of pattern: collective; leave it out")
         if self.fan is not None and self.pattern not in {"across", "in turn"}:
             problems.append(f"fan has no effect with pattern: {self.pattern}; leave it out")
         if self.receivers is not None and self.pattern != "in turn":

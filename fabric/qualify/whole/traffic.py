@@ -49,6 +49,15 @@ def hosts_of(subject: Subject, run: RunSpec, ranks: int | None = None) -> tuple[
     return tuple(subject.hosts[number] for number in sorted(it for _, it in sorted(keyed)[:most]))
 
 
+def ranks_of(subject: Subject, run: RunSpec, load: LoadSpec, ranks: int | None = None) -> tuple[str, ...]:
+    """Of the hosts that take part, those that a load has."""
+    hosts = hosts_of(subject, run, ranks)
+    if load.part is None:
+        return hosts
+    half = len(hosts) // 2
+    return {"odd": hosts[::2], "even": hosts[1::2], "first half": hosts[:half], "second half": hosts[half:]}[load.part]
+
+
 def scaled_ps(subject: Subject, run: RunSpec, time_ps: int) -> int:
     """A duration of the plan's file at the rate of the slowest host."""
     if run.fixed:
@@ -121,7 +130,7 @@ def _unwatched(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load(subject: Subject, run: RunSpec, load: LoadSpec, number: int, ranks: int | None) -> Iterator[dict[str, Any]]:
-    hosts, name = hosts_of(subject, run, ranks), f"load{number}"
+    hosts, name = ranks_of(subject, run, load, ranks), f"load{number}"
     if load.pattern == "collective":
         n = len(hosts)
         yield {
