@@ -125,13 +125,14 @@ def test_a_failed_cable_loses_what_is_on_its_way(tmp_path: Path) -> None:
 
 
 def small(folder: Path, **changes: Any) -> str:  # noqa: ANN401  of a scenario file
-    """Two leaves of four hosts at 100G, one spine: 4 to 1."""
+    """Two leaves of four hosts at 100G, one spine: 4 to 1; little memory."""
     raw = {
         "name": "small",
         "description": "Two leaves and one spine.",
         "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 4, "host_rate": "100G",
                      "fabric_rate": "100G"},
         "workload": [{"kind": "incast", "receiver": "host1", "senders": ["host5"], "size": "1MB"}],
+        "switches": {"memory": "16MB"},
         "run": {"duration": "1ms"},
         **changes,
     }  # fmt: skip
