@@ -13,13 +13,15 @@ from fabric.qualify.names import MEASURES
 from fabric.qualify.schema import CaseSpec
 from fabric.units import format_time_ps
 from fabric.visible import in_markdown
+from tests.qualify import rocev2_runs
 from tests.qualify.plan_mutants import PLAN_MUTANTS
 from tests.qualify.qualify_mutants import MUTANTS
 from tests.qualify.seed_mutants import SEED_MUTANTS
 
 _HEAD: Final = """# Test plans against a configuration
 
-Made by `make docs` from the files of the plans, which the package has in `fabric/qualify/shipped`, and from the tests.
+Made by `make docs` from the files of the plans, which the package has in `fabric/qualify/shipped`, from the tests, and
+from `tests/qualify/rocev2_runs.json`.
 
 `fabric qualify` runs a test plan. Plans of one switch, such as `sonic-rocev2`, are published ones: the switch is what
 its configuration makes of it, as in `fabric validate --prove`, and a tester takes the place of the hosts at some of its
@@ -86,7 +88,7 @@ def markdown() -> str:
         rows = [f"| {it.case} | {in_markdown(it.title)} | {in_markdown(it.left_out)} |" for it in left_out_of(plan)]
         if rows:
             parts.append("\n".join(["### Cases that are not emulated\n", "| case | | why |\n|---|---|---|", *rows, ""]))
-    parts += ["\n".join(_mutants()), "\n".join(_measures())]
+    parts += ["\n".join(rocev2_runs.markdown()), "\n".join(_mutants()), "\n".join(_measures())]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
