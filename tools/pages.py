@@ -93,6 +93,7 @@ MEASURED: Final = (
     Measured("docs/mutation.md", "make mutants", ""),
     Measured("docs/performance.md", "python -m bench --plots docs/images --write docs/performance.md", ""),
     Measured("docs/proof.md", "python -m tests.proof --write docs/proof.md", "some minutes"),
+    Measured("tests/qualify/rocev2_runs.json", "python -m tests.qualify.rocev2_runs", "1 minute; docs/qualify.md"),
     Measured("docs/reliability.md", "python -m tests.reliability NAME --write docs/reliability.md", ""),
     Measured("docs/silicon.md", "python -m tests.silicon", ""),
     Measured("docs/study-results.md", "python -m bench.study_results --write docs/study-results.md", "15 minutes"),

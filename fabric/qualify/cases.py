@@ -53,7 +53,7 @@ def is_of_fabric(plan: str) -> bool:
     return any(isinstance(it, FabricCaseSpec) for it in cases_of(plan))
 
 
-def runs_of(case: AnyCase) -> tuple[ScenarioSpec | RunSpec, ...]:
+def scenarios_of(case: AnyCase) -> tuple[ScenarioSpec | RunSpec, ...]:
     """Scenarios of a case."""
     return case.runs if isinstance(case, FabricCaseSpec) else case.scenarios
 
@@ -88,7 +88,7 @@ def chosen(plan: str, names: list[str]) -> list[AnyCase]:
             known = [it.case for it in cases.values()]
             problems.append(Problem("--case", f"'{word}' is no case of {plan}", nearest(word.upper(), known)))
             continue
-        have = [it.name for it in runs_of(case)]
+        have = [it.name for it in scenarios_of(case)]
         if scenario and scenario not in have:
             problems.append(Problem("--case", f"'{scenario}' is no scenario of {case.case}", nearest(scenario, have)))
             continue
@@ -102,7 +102,7 @@ def chosen(plan: str, names: list[str]) -> list[AnyCase]:
     found = []
     for name, some in wanted.items():
         case = cases[name.upper()]
-        kept = tuple(it for it in runs_of(case) if some is None or it.name in some)
+        kept = tuple(it for it in scenarios_of(case) if some is None or it.name in some)
         field = "runs" if isinstance(case, FabricCaseSpec) else "scenarios"
         found.append(case.model_copy(update={field: kept}))
     return found

@@ -95,6 +95,10 @@ MEASURES: Final[Mapping[str, Name]] = {
                                 "the queue passes it on"),
     "mark_enter_time": Name("time", OF_STREAMS, "port and queue", "tester: first frame with ECN-CE Rx",
                             "from the begin of the streams to the first frame marked CE at the receiver"),
+    "mark_exit_time": Name("time", OF_STREAMS, "port and queue", "tester: last frame with ECN-CE Rx",
+                           "from the moment at which streams stop to the last frame marked CE at the receiver"),
+    "mark_exit_limit": Name("time", OF_STREAMS, "port and queue", "none: from the WRED curve",
+                            "time in which the queue falls from the most that it held to Kmin, and passes that on"),
     "pfc_received": Name("", (STORMED, BESIDE), "port and priority", "switch: SAI_PORT_STAT_PFC_<n>_RX_PKTS",
                          "PAUSE frames that the ports received"),
     "pfc_of_tester": Name("", (STORMED,), "port and priority", "tester: PFC Tx", "PAUSE frames that the tester sent"),
@@ -175,6 +179,14 @@ MEASURES: Final[Mapping[str, Name]] = {
     "busbw_efficiency": _kpi("%", "BusBW efficiency", "bus bandwidth over the line rate of a host"),
     "jct": _kpi("seconds", "JCT per iteration", "time of one collective operation"),
     "jct_ratio": _kpi("dimensionless", "JCT Ratio", "computation of C and the collective, over C and the roofline"),
+    "interference": _kpi("dimensionless", "JCT Interference Factor", "time of a collective beside that of another job "
+                         "over its time alone"),
+    "burst_frames": _kpi("frames", "Burst Absorption", "frames of a burst at line rate that are sent before the first "
+                         "loss; all of them where none is lost"),
+    "burst_bytes": _kpi("bytes", "Burst Absorption", "as burst_frames"),
+    "burst_lost": _kpi("frames", "Packets lost", "frames of the burst that are discarded"),
+    "convergence": _kpi("us", "Congestion Control Convergence", "from the moment at which as many flows again begin to "
+                        "that at which the rates of all are within 10 % of their mean; none where they never are"),
     "failover_time": _kpi("us", "Failover Time", "from the failure to the last frame that is lost"),
     "failover_lost": _kpi("packets", "Packets lost", "frames discarded from the failure on"),
     "bus_bandwidth": Name("rate", (RANKS,), "number of ranks", "host: busbw of nccl-tests",

@@ -100,6 +100,15 @@ class StreamSpec(Strict):
         lt=1,
         description="No stream, but one burst, which fills the queue to this part of its marking curve.",
     )
+    stops: TimePs | None = Field(
+        None, gt=0, description="Sent until then; as times.simulated. To the end where absent."
+    )
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if self.fill is not None and self.stops is not None:
+            raise ValueError("fill and stops are both given; leave out stops, a burst ends by itself")
+        return self
 
 
 class StormSpec(Strict):

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from fabric.configs.watchdogs import DEFAULT_POLL_MS, actual_poll_ms, hardware_of, watched_queues
-from fabric.dataplane.state.codes import DropReason, EventKind
+from fabric.dataplane.state.codes import N_CLASSES, DropReason, EventKind
 from fabric.proof.recipe import through
 from fabric.qualify import tester
 from fabric.qualify.trial import Trial
@@ -32,9 +32,37 @@ def unheeded(trial: Trial, _: str) -> str:
     return "; ".join(parts[:_SHOWN])
 
 
+def miscounted(trial: Trial, of: str) -> str:
+    """Of counters of PAUSE frames: what the switch has of each priority, and what the tester has sent."""
+    text = unheeded(trial, of)
+    if text:
+        return text
+    parts = []
+    for name in trial.bench.storm_ports:
+        for priority in range(N_CLASSES):
+            here, there = (
+                sum(int(trial.end.prios[f"{way}_{field}_pkts"][row, priority]) for field in ("xoff", "xon"))
+                for way, row in (("rx", trial.port_ids[name]), ("tx", trial.host_ports[name]))
+            )
+            if here or there or priority in trial.bench.scenario.stormed:
+                parts.append(f"{name} has counted {count(here, 'PAUSE frame')} of priority {priority}, and its tester "
+                             f"has sent {there}")  # fmt: skip
+    return "; ".join(parts[: 2 * _SHOWN])
+
+
 def lost(trial: Trial, of: str) -> str:
-    """Where datagrams were discarded and why."""
-    return _discarded(trial, in_window=False) or unheeded(trial, of)
+    """Where datagrams were discarded and why; where none were, what the queues held."""
+    return _discarded(trial, in_window=False) or unheeded(trial, of) or _held(trial)
+
+
+def _held(trial: Trial) -> str:
+    device, parts = trial.bench.device, []
+    for name, priority in dict.fromkeys((it.dst, it.priority) for it in trial.bench.streams):
+        queue = through(device, device.ports[name], "tc_to_queue", priority)
+        row = trial.end.queues[trial.port_ids[name], queue]
+        parts.append(f"nothing is discarded: queue {queue} of {name} held at most "
+                     f"{format_size_bytes(int(row['peak_bytes']))}")  # fmt: skip
+    return "; ".join(parts[:_SHOWN])
 
 
 def slow(trial: Trial, of: str) -> str:
@@ -129,10 +157,11 @@ CAUSES: Final[Mapping[str, Callable[[Trial, str], str]]] = {
     "stream_marked": marks,
     "mark_error": marks,
     "mark_response": marks,
-    "pfc_received": unheeded,
+    "mark_exit_time": marks,
+    "pfc_received": miscounted,
     "pause_time_error": unheeded,
     "pause_length_error": unheeded,
-    "resume_latency": unheeded,
+    "resume_latency": miscounted,
     "storms_detected": late,
     "storms_restored": late,
     "detection_time": late,

@@ -64,12 +64,23 @@ def _of_queue(field: str) -> Reader:
 
 def _sent_bytes(trial: Trial, streams: list[Stream]) -> float:
     """Of frames that the tester sends in the window."""
-    line = trial.window_ps * trial.bench.mbps / 8_000_000
     return sum(
-        it.spec.share * line * it.spec.frame / (it.spec.frame + WIRE_OVERHEAD_BYTES)
+        it.spec.share
+        * _sending_ps(trial, it)
+        * trial.bench.mbps
+        / 8_000_000
+        * it.spec.frame
+        / (it.spec.frame + WIRE_OVERHEAD_BYTES)
         for it in streams
         if it.spec.fill is None
     )
+
+
+def _sending_ps(trial: Trial, stream: Stream) -> int:
+    """Part of the window in which a stream is sent."""
+    if stream.spec.stops is None:
+        return trial.window_ps
+    return min(trial.window_ps, max(0, trial.bench.scaled_ps(stream.spec.stops) - trial.start.time_ps))
 
 
 def _rate_error(trial: Trial, of: str, in_window: bool) -> Rows:
@@ -106,19 +117,20 @@ def _paused_rate_error(trial: Trial, of: str, in_window: bool) -> Rows:
 
 
 def _mark_error(trial: Trial, of: str, in_window: bool) -> Rows:
-    """The curve at each sampled depth, on average."""
+    """The configured curve at each sampled depth, on average; no number where no curve is bound or none was reached."""
     rows: Rows = {}
     for port, queue in _queues(trial, of):
-        number = trial.port_ids[port]
-        it = trial.end.queues[number, queue]
-        low, high = int(it["kmin_bytes"]), int(it["kmax_bytes"])
-        if high <= 0:
+        number, curve = trial.port_ids[port], tester.curve_of(trial.bench, port, queue)
+        rows[f"{port} Q{queue}"] = float("nan")
+        if curve is None:
             continue
-        curve = Curve(low, max(high, low + 1), float(it["pmax_ratio"]))
-        expected = float(marking_probability(curve, trial.depths[:, number, queue]).mean())
+        most = 1.0 if curve.pmax_percent is None else curve.pmax_percent / 100
+        exact = Curve(curve.min_bytes, max(curve.max_bytes, curve.min_bytes + 1), most)
+        expected = float(marking_probability(exact, trial.depths[:, number, queue]).mean())
         marked = _counter(trial, "marked_pkts", port, queue, in_window=in_window)
         frames = _counter(trial, "enqueued_pkts", port, queue, in_window=in_window) or 1
-        rows[f"{port} Q{queue}"] = abs(marked / frames / expected - 1) if expected else float(marked > 0)
+        if expected:
+            rows[f"{port} Q{queue}"] = abs(marked / frames / expected - 1)
     return rows
 
 
@@ -183,6 +195,39 @@ def _mark_enter_time(trial: Trial, of: str, in_window: bool) -> Rows:
         rows[f"{port} Q{queue}"] = float("nan")
         if found is not None:
             rows[f"{port} Q{queue}"] = found[0] - begins + _drain_ps(trial, found[1], streams[0].spec.frame)
+    return rows
+
+
+def _mark_exit_time(trial: Trial, of: str, in_window: bool) -> Rows:
+    """An event of a mark has the bytes of the queue, behind which the frame leaves."""
+    del in_window
+    rows: Rows = {}
+    marks = trial.events[trial.events["kind"] == int(EventKind.MARK)]
+    for (port, queue), streams in _queues(trial, of).items():
+        mine = marks[(marks["port"] == trial.port_ids[port]) & (marks["prio"] == queue)]
+        stops = [it.spec.stops for it in streams if it.spec.stops is not None]
+        rows[f"{port} Q{queue}"] = float("nan")
+        if len(mine) and stops:
+            leaves = int(mine["time_ps"][-1]) + _drain_ps(trial, float(mine["a"][-1]), streams[0].spec.frame)
+            rows[f"{port} Q{queue}"] = max(0.0, leaves - trial.bench.scaled_ps(max(stops)))
+    return rows
+
+
+def _mark_exit_limit(trial: Trial, of: str, in_window: bool) -> Rows:
+    """From the most that the queue held, it falls to Kmin by what the port sends above the streams that go on; then the
+    last marked frame waits for those before it.
+    """
+    del in_window
+    rows: Rows = {}
+    for (port, queue), streams in _queues(trial, of).items():
+        low, high, _ = _curve_bytes(trial, port, queue)
+        frame, left = streams[0].spec.frame, sum(it.spec.share for it in streams if it.spec.stops is None)
+        rows[f"{port} Q{queue}"] = float("nan")
+        if high <= 0 or left >= 1:
+            continue
+        peak = int(trial.end.queues[trial.port_ids[port], queue]["peak_bytes"])
+        falls = _drain_ps(trial, max(0.0, peak - low), frame) / (1 - left)
+        rows[f"{port} Q{queue}"] = falls + _drain_ps(trial, low + (1 + len(streams)) * frame, frame)
     return rows
 
 
@@ -334,6 +379,8 @@ READERS: Final[Mapping[str, Reader]] = {
     "mark_response": _mark_response,
     "mark_response_limit": _mark_response_limit,
     "mark_enter_time": _mark_enter_time,
+    "mark_exit_time": _mark_exit_time,
+    "mark_exit_limit": _mark_exit_limit,
     "pfc_received": _pfc(of_tester=False),
     "pfc_of_tester": _pfc(of_tester=True),
     "pause_time_error": _pause_time_error,

@@ -38,7 +38,8 @@ def datagrams(bench: Bench, lasts_ps: int) -> Iterator[dict[str, Any]]:
         }
         depth = burst_bytes(bench, stream)
         if depth is None:
-            entry["stop"] = f"{lasts_ps // PS_PER_NS}ns"
+            ends_ps = lasts_ps if stream.spec.stops is None else bench.scaled_ps(stream.spec.stops)
+            entry["stop"] = f"{ends_ps // PS_PER_NS}ns"
         else:
             entry["count"] = max(1, depth // stream.spec.frame)
         yield entry

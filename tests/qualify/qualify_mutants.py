@@ -3,6 +3,10 @@
 A mutant of a check fails it and no other. Where physics forbids that, `with_` says which other check must fail with it
 and why: a CNP answers a CE mark, and in one switch the frames of a queue pair stay in order, so that a sequence error
 is a lost frame.
+
+Most are changes of the configuration. Where a check is about counters or timers that no configuration changes, the
+switch does something else than its configuration says (`lowered`), or the tester sends other PAUSE frames than the plan
+(`pauses`).
 """
 
 from __future__ import annotations
@@ -12,6 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from fabric.dataplane.engine.edits import PauseStorm
+from fabric.qualify.bench import Bench
 
 Config = dict[str, Any]
 HEALTHY: Final = Path(__file__).parents[2] / "docs" / "howto" / "qualify-example" / "config_db.json"
@@ -37,6 +44,10 @@ class Mutant:
     dcqcn: bool = False
     """The tester's DCQCN is on: a mistake in the set-up, because no configuration of a switch makes a tester send CNPs
     that has it off."""
+    lowered: Callable[[Config], None] | None = None
+    """Changes the switch and its cables as they are emulated; its configuration stays as it is."""
+    pauses: Callable[[Bench, PauseStorm], PauseStorm | None] | None = None
+    """What the tester sends instead of a storm of the plan."""
 
     @property
     def plan(self) -> str:
@@ -48,6 +59,15 @@ class Mutant:
     def fails(self) -> set[str]:
         """All checks that are red."""
         return {self.check, *self.with_}
+
+    @property
+    def of(self) -> str:
+        """What is not healthy: the configuration, or the switch and its cables as emulated, or the tester."""
+        parts = ["switch"] if self.lowered is not None else []
+        parts += ["tester"] if self.pauses is not None or self.dcqcn else []
+        if self.edit is not unchanged:
+            parts.insert(0, "configuration")
+        return ", ".join(parts)
 
     @property
     def name(self) -> str:
@@ -68,6 +88,10 @@ def mutated(mutant: Mutant, folder: Path) -> Path:
     path = folder / "config_db.json"
     path.write_text(json.dumps(config), encoding="utf-8")
     return path
+
+
+def unchanged(_: Config) -> None:
+    """The configuration is healthy; the switch or the tester is not."""
 
 
 # Edits ------------------------------------------------------------------------------------------------------------

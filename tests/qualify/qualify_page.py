@@ -8,24 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.qualify.cases import AnyCase, cases_of, left_out_of, plans, runs_of
+from fabric.qualify.cases import AnyCase, cases_of, left_out_of, plans, scenarios_of
 from fabric.qualify.names import MEASURES
 from fabric.qualify.schema import CaseSpec
 from fabric.units import format_time_ps
 from fabric.visible import in_markdown
-from tests.qualify.plan_mutants import NO_CONFIGURATION, PLAN_MUTANTS
+from tests.qualify import rocev2_runs
+from tests.qualify.plan_mutants import PLAN_MUTANTS
 from tests.qualify.qualify_mutants import MUTANTS
 from tests.qualify.seed_mutants import SEED_MUTANTS
 
 _HEAD: Final = """# Test plans against a configuration
 
-Made by `make docs` from the files of the plans, which the package has in `fabric/qualify/shipped`, and from the tests.
+Made by `make docs` from the files of the plans, which the package has in `fabric/qualify/shipped`, from the tests, and
+from `tests/qualify/rocev2_runs.json`.
 
 `fabric qualify` runs a test plan. Plans of one switch, such as `sonic-rocev2`, are published ones: the switch is what
 its configuration makes of it, as in `fabric validate --prove`, and a tester takes the place of the hosts at some of its
 ports. `seed` is the list of a RoCE bring-up, run on a whole fabric: all switches of a folder, or the fabric of a
 scenario. Each check is green or red, with the counters behind it, and where it is red with the cause. `bmwg` has the
-of the IETF draft on benchmarking AI training fabrics, which are reported and never fail.
+KPIs of the IETF draft on benchmarking AI training fabrics, which are reported and never fail. Step by step:
+[bring-up](howto/bring-up.md).
 
 ```
 $ fabric qualify --list
@@ -85,7 +88,7 @@ def markdown() -> str:
         rows = [f"| {it.case} | {in_markdown(it.title)} | {in_markdown(it.left_out)} |" for it in left_out_of(plan)]
         if rows:
             parts.append("\n".join(["### Cases that are not emulated\n", "| case | | why |\n|---|---|---|", *rows, ""]))
-    parts += ["\n".join(_mutants()), "\n".join(_measures())]
+    parts += ["\n".join(rocev2_runs.markdown()), "\n".join(_mutants()), "\n".join(_measures())]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -98,7 +101,7 @@ def _case(case: AnyCase) -> Iterator[str]:
     else:
         yield ""
     yield "| scenario | |\n|---|---|"
-    yield from (f"| `{it.name}` | {in_markdown(it.title)} |" for it in runs_of(case))
+    yield from (f"| `{it.name}` | {in_markdown(it.title)} |" for it in scenarios_of(case))
     yield "\n| check | demanded | as the file has it |\n|---|---|---|"
     for check in case.checks:
         demands = "<br>".join(f"`{it}`" for it in (*check.holds, *check.reports))
@@ -112,18 +115,16 @@ def _case(case: AnyCase) -> Iterator[str]:
 
 def _mutants() -> Iterator[str]:
     yield "## Every check can fail\n"
-    yield "A change of the healthy configuration (`docs/howto/qualify-example`) for each check, and the checks that are"
-    yield "red then. All others are green; the tests run every row.\n"
-    yield "| case | check | change | red | why another one as well |\n|---|---|---|---|---|"
+    yield "A mutant of the healthy set-up for each check, and the checks that are red then. All others are green; the"
+    yield "tests run every row. Most are changes of the configuration (`docs/howto/qualify-example`). A check of"
+    yield "counters or timers, which no configuration changes, has a mutant of the switch with its cables, or of the"
+    yield "tester: it does something else than its configuration or the plan says.\n"
+    yield "| case | check | mutant of | change | red | why another one as well |\n|---|---|---|---|---|---|"
     for it in (*MUTANTS, *PLAN_MUTANTS):
         red = ", ".join(sorted(it.fails, key=int))
-        yield f"| {it.case} | {it.check} | {in_markdown(it.text)} | {red} | {it.because} |"
-    listed = "; ".join(f"{case} {', '.join(checks)}" for case, checks in NO_CONFIGURATION.items())
-    yield f"\nWithout a change of their own: {listed}."
-    yield "Check 2 of TC3 fails with 1; most others are about counters and timers of the model, which no configuration"
-    yield "changes.\n"
-    yield "Changes of the healthy fabric (`docs/howto/seed-example`) for the items of `seed`. Each fails its item, and"
-    yield "all other items are green.\n"
+        yield f"| {it.case} | {it.check} | {it.of} | {in_markdown(it.text)} | {red} | {it.because} |"
+    yield "\nChanges of the healthy fabric (`docs/howto/seed-example`) for the items of `seed`. Each fails its item,"
+    yield "and all other items are green.\n"
     yield "| item | change | red | why another check as well |\n|---|---|---|---|"
     for one in SEED_MUTANTS:
         yield f"| {one.case} | {in_markdown(one.text)} | {', '.join(one.checks)} | {one.because} |"

@@ -124,6 +124,54 @@ def test_a_failed_cable_loses_what_is_on_its_way(tmp_path: Path) -> None:
     assert found["failover_lost(kpi)", "all"] > 0
 
 
+def small(folder: Path, **changes: Any) -> str:  # noqa: ANN401  of a scenario file
+    """Two leaves of four hosts at 100G, one spine: 4 to 1; little memory."""
+    raw = {
+        "name": "small",
+        "description": "Two leaves and one spine.",
+        "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 4, "host_rate": "100G",
+                     "fabric_rate": "100G"},
+        "workload": [{"kind": "incast", "receiver": "host1", "senders": ["host5"], "size": "1MB"}],
+        "switches": {"memory": "16MB"},
+        "run": {"duration": "1ms"},
+        **changes,
+    }  # fmt: skip
+    path = folder / "small.yml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    return str(path)
+
+
+def test_jobs_at_leaves_of_their_own_do_not_disturb_each_other_and_jobs_that_share_an_uplink_do(tmp_path: Path) -> None:
+    names = [f"TENANTS/{it}-all-to-all" for it in ("apart", "mixed")]
+    data = result(tmp_path / "a.json", small(tmp_path), *names)
+    assert set(values(data, "apart-all-to-all").values()) == {1.0, 0.0}, "no frame is lost, and no time"
+    mixed = values(data, "mixed-all-to-all")
+    assert 1.5 < mixed["interference(kpi)", "job 1"] < 2.5, "one uplink for two jobs"
+
+
+def test_a_lossy_fabric_absorbs_what_its_buffer_holds_and_a_lossless_one_all(tmp_path: Path) -> None:
+    """Four send to one at line rate: three quarters of what is sent waits."""
+    lossless = values(result(tmp_path / "a.json", small(tmp_path), "BURST/incast-4"), "incast-4")
+    assert lossless["burst_lost(kpi)", "all"] == 0
+    assert lossless["pfc_pause_count(kpi)", "all ports"] > 0
+    lossy = values(result(tmp_path / "b.json", small(tmp_path, pfc="off"), "BURST/incast-4"), "incast-4")
+    assert lossy["burst_lost(kpi)", "all"] > 0
+    assert 0 < lossy["burst_bytes(kpi)", "all"] < lossless["burst_bytes(kpi)", "all"]
+    assert lossy["burst_bytes(kpi)", "all"] == 4096 * lossy["burst_frames(kpi)", "all"]
+
+
+@pytest.mark.slow
+def test_flows_of_dcqcn_become_fair_and_flows_that_never_do_have_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = result(tmp_path / "a.json", small(tmp_path), "DCQCN/m-1")
+    assert 0 < values(data, "m-1")["convergence(kpi)", "all"] <= 120_000
+    monkeypatch.setattr("fabric.qualify.whole.kpis._FAIR", -1.0)
+    data = result(tmp_path / "b.json", small(tmp_path), "DCQCN/m-1")
+    assert values(data, "m-1")["convergence(kpi)", "all"] is None
+    assert comparison.as_text(compared(None, tmp_path / "a.json", tmp_path / "b.json"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

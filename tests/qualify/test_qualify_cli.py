@@ -12,7 +12,8 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.qualify import case_runs
-from fabric.qualify.cases import cases_of, plans
+from fabric.qualify.cases import cases_of, plans, scenarios_of
+from tests.qualify import rocev2_runs
 from tests.qualify.qualify_mutants import HEALTHY, Config, healthy
 from tests.recordings import SONIC
 
@@ -137,3 +138,24 @@ def test_a_case_that_is_not_emulated_is_named_in_every_format(capsys: Captured) 
     for style in ("text", "markdown", "html", "junit", "json"):
         assert main(["qualify", "sonic-pfc-lossy", str(HEALTHY), "--case", "Y02", "--format", style]) == 1
         assert "Y02, malformed PFC frame handling" in capsys.readouterr().out
+
+
+def test_the_table_of_whole_plans_has_every_check_of_the_plan_for_each_configuration() -> None:
+    rows = json.loads(rocev2_runs.RESULTS.read_text(encoding="utf-8"))
+    assert [it["configuration"] for it in rows] == list(rocev2_runs.CONFIGURATIONS)
+    every = {
+        (f"{case.case}/{run.name}", check.id)
+        for case in cases_of(rocev2_runs.PLAN)
+        for run in scenarios_of(case)
+        for check in case.checks
+        if not check.scenarios or run.name in check.scenarios
+    }
+    for row in rows:
+        assert {(it["scenario"], check) for it in row["scenarios"] for check in it["checks"]} == every
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(rocev2_runs.CONFIGURATIONS)))
+def test_the_table_of_whole_plans_is_what_the_command_says(number: int) -> None:
+    kept = json.loads(rocev2_runs.RESULTS.read_text(encoding="utf-8"))[number]
+    assert rocev2_runs.measured(kept["configuration"])["scenarios"] == kept["scenarios"]

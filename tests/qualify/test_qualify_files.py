@@ -13,7 +13,9 @@ from fabric.qualify.cases import cases_of, chosen, left_out_of, plans, read_case
 from fabric.qualify.expression import Measured, parse
 from fabric.qualify.measures import READERS
 from fabric.qualify.names import MEASURES
+from fabric.qualify.schema import StreamSpec
 from fabric.qualify.whole.case_runs import READERS as FABRIC_READERS
+from fabric.qualify.whole.schema import LoadSpec
 
 TC1 = shipped.test_plans()["sonic-rocev2"][0]
 
@@ -55,7 +57,7 @@ def test_every_measure_has_a_reader_and_every_reader_a_name() -> None:
 
 def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
     assert {name: [it.case for it in cases_of(name)] for name in plans()} == {
-        "bmwg": ["BALANCE", "COLLECTIVES", "FAILOVER", "INCAST", "LATENCY", "THROUGHPUT"],
+        "bmwg": ["BALANCE", "BURST", "COLLECTIVES", "DCQCN", "FAILOVER", "INCAST", "LATENCY", "TENANTS", "THROUGHPUT"],
         "seed": ["ECMP", "HOPS", "ISOLATED", "MARKS", "SCALES", "STORM"],
         "sonic-ecn-pause": ["ECN-CURVE", "ECN-LOAD", "ECN-RESPONSE", "PFC-QUANTA", "PFC-RATE", "SMALLEST"],
         "sonic-pfc-lossless": [f"L{number:02}" for number in range(1, 16) if number not in {10, 14}],
@@ -64,7 +66,7 @@ def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
         "sonic-rocev2": ["TC1", "TC2", "TC3", "TC4"],
     }
     assert {name: [it.case for it in left_out_of(name)] for name in plans()} == {
-        "bmwg": ["BURST", "DCQCN", "DEADLOCK", "ECN-ACCURACY", "HEALTH", "MLPERF", "SOAK", "TENANTS", "UET"],
+        "bmwg": ["DEADLOCK", "ECN-ACCURACY", "HEALTH", "MLPERF", "SOAK", "UET"],
         "seed": [],
         "sonic-ecn-pause": [],
         "sonic-pfc-lossless": ["L10", "L14"],
@@ -96,6 +98,24 @@ def test_a_case_with_a_mistake_is_refused_with_its_place(fields: dict[str, objec
         read_case(changed(tmp_path, **fields))
     assert words in str(caught.value)
     assert "TC1.yml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"pattern": "across", "skip": 1}, "skip has no effect with pattern: across"),
+        ({"pattern": "across", "each": True}, "each is of datagrams"),
+        ({"pattern": "across", "part": "odd"}, "part is of pattern: collective"),
+    ],
+)
+def test_a_load_with_a_field_of_another_pattern_is_refused(fields: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        LoadSpec.model_validate({"message": "1MB", **fields})
+
+
+def test_a_burst_ends_by_itself() -> None:
+    with pytest.raises(ValueError, match="leave out stops"):
+        StreamSpec.model_validate({"priorities": [3], "share": 0.5, "frame": "1KB", "fill": 0.5, "stops": "10us"})
 
 
 def test_a_case_may_be_chosen_with_one_scenario() -> None:

@@ -149,6 +149,49 @@ def test_a_slow_sender_is_held_to_no_more_than_it_sends(capsys: Captured) -> Non
     assert "green     1" in capsys.readouterr().out
 
 
+SIMULATOR = """name: simulator
+description: A small fabric under the rules of the HPCC simulator.
+model: hpcc-ns3
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G,
+           host_cable: 200m, fabric_cable: 200m}
+workload:
+  - {kind: incast, receiver: host1, senders: [host3], size: 1MB}
+run: {duration: 1ms}
+"""
+
+
+def simulator(folder: Path) -> Path:
+    path = folder / "simulator.yml"
+    path.write_text(SIMULATOR, encoding="utf-8")
+    return path
+
+
+def test_what_the_model_of_a_scenario_lacks_is_not_run_with_its_reason_and_the_rest_is(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    assert main(["qualify", "seed", str(simulator(tmp_path)), "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    colours = {(it["case"], check["id"]): (check["result"], check["cause"])
+               for it in data["scenarios"] for check in it["checks"]}  # fmt: skip
+    run = {case for (case, _), (result, _) in colours.items() if result != "not run"}
+    assert run == {"ECMP", "HOPS", "MARKS"}
+    assert "has no datagrams" in colours["ISOLATED", "1"][1]
+    assert "steps of a collective share queue pairs" in colours["SCALES", "1"][1]
+    assert colours["MARKS", "3"][0] == "green", "switches that mark what leaves them have marked when the queues drain"
+
+
+def test_a_run_with_too_many_queue_pairs_for_its_model_is_named(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabric.qualify.whole.case_runs._MOST_PAIRS", 100)
+    path = str(simulator(tmp_path))
+    assert main(["qualify", "bmwg", path, "--case", "THROUGHPUT/4kb-1qp", "--case", "FAILOVER"]) == 1
+    text = capsys.readouterr().out
+    assert "this run has" in text
+    assert "at most 100 are emulated" in text
+    assert "has no faults, and this run takes a cable down" in text
+
+
 def test_two_hosts_are_too_few_for_an_incast(capsys: Captured) -> None:
     assert main(["qualify", "seed", str(HEALTHY_FABRIC), "--ports", "2", "--case", "MARKS", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)["scenarios"][0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabric.qualify.cases import AnyCase, runs_of
+from fabric.qualify.cases import AnyCase, scenarios_of
 from fabric.qualify.schema import CaseSpec, LeftOutSpec
 from fabric.units import format_time_ps
 
@@ -22,7 +22,7 @@ def _lines(plans: Mapping[str, Sequence[AnyCase]], left_out: Mapping[str, Sequen
             if isinstance(case, CaseSpec):
                 lasts = f" ({format_time_ps(case.times.plan)}; here {format_time_ps(case.times.simulated)})"
             yield f"  {case.case}  {case.title}{lasts}"
-            yield from (f"    scenario {it.name}: {it.title}" for it in runs_of(case))
+            yield from (f"    scenario {it.name}: {it.title}" for it in scenarios_of(case))
             for check in case.checks:
                 demands = "; ".join((*check.holds, *(f"shown: {it}" for it in check.reports)))
                 yield f"    check {check.id:>2}  {check.title}: {demands}"

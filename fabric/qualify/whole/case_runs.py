@@ -9,7 +9,7 @@ from typing import Any, Final
 from fabric.qualify.expression import Measured
 from fabric.qualify.report import Report, Result, judged
 from fabric.qualify.schema import CheckSpec
-from fabric.qualify.whole import kpis, measures
+from fabric.qualify.whole import kpis, measures, traffic
 from fabric.qualify.whole.causes import cause_of
 from fabric.qualify.whole.design import design_of
 from fabric.qualify.whole.measures import untried
@@ -18,6 +18,8 @@ from fabric.qualify.whole.subject import Subject
 from fabric.qualify.whole.trial import FabricTrial, carry_out
 from fabric.units import PS_PER_NS, count, format_time_ps
 
+_MOST_PAIRS: Final = 50_000
+"""Queue pairs of a run whose model has one for each message; memory and time grow with them."""
 READERS: Final[Mapping[str, Callable[[FabricTrial, str], dict[str, float]]]] = {**measures.READERS, **kpis.READERS}
 
 
@@ -50,7 +52,10 @@ class FabricCaseRun(Report):
             return self.subject.not_lowered
         mine = [it for it in self.case.checks if not it.scenarios or self.run in it.scenarios]
         names = {demand.left.name for it in mine for demand in it.demands}
-        return [*self.subject.not_lowered, *(f"{self.case.case}: {it}" for it in untried(self.trial, names))]
+        notes = untried(self.trial, names)
+        if self.subject.pair_per_message:
+            notes.append(f"every message has a queue pair of its own in model {self.subject.model}")
+        return [*self.subject.not_lowered, *(f"{self.case.case}: {it}" for it in notes)]
 
     @property
     def assumed(self) -> list[str]:
@@ -96,24 +101,25 @@ def runs_of(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricCaseRun]:
             subject.not_lowered.append(f"{case.case} {run.name}: needs {run.hosts} hosts, and there are "
                                        f"{len(subject.hosts)}")  # fmt: skip
             continue
-        for ranks in _scales(subject, run):
+        lacking = lacks or _model_lacks(subject, run)
+        for ranks in [None] if lacking else _scales(subject, run):
             name = run.name if ranks is None else f"{run.name}-{ranks}"
             one = run.model_copy(update={"name": name})
-            trial = None if lacks else carry_out(subject, one, ranks)
+            trial = None if lacking else carry_out(subject, one, ranks)
             report = FabricCaseRun(case=case, scenario=one, subject=subject, trial=trial, run=run.name,
-                                  lacking=lacks)  # fmt: skip
+                                   lacking=lacking)  # fmt: skip
             for check in case.checks:
                 if check.scenarios and run.name not in check.scenarios:
                     continue
-                found = _judged(check, trial)
+                found = _judged(check, trial, lacking)
                 if not (found.colour == "not run" and check.if_any):
                     report.results.append(found)
             yield report
 
 
-def _judged(check: CheckSpec, trial: FabricTrial | None) -> Result:
+def _judged(check: CheckSpec, trial: FabricTrial | None, lacking: str) -> Result:
     if trial is None:
-        return Result(check, "not run", text="the fabric lacks what its traffic needs")
+        return Result(check, "not run", text=lacking)
     return judged(check, lambda it, _: READERS[it.name](trial, it.of), lambda it: cause_of(it, trial), _nothing)
 
 
@@ -134,6 +140,23 @@ def _lacks(subject: Subject, case: FabricCaseSpec) -> str:
         have = count(len(leaves), "leaf", "leaves")
         return f"the hosts of {subject.name} are at {have}, and the case needs {case.leaves}"
     return ""
+
+
+def _model_lacks(subject: Subject, run: RunSpec) -> str:
+    """What a run needs and the rules of the scenario's model do not have; '' where it can be carried out."""
+    if subject.model != "hpcc-ns3":
+        return ""
+    if any(it.share is not None for it in run.loads):
+        lacking = "no datagrams, in which this traffic is sent"
+    elif any(it.pattern == "collective" for it in run.loads):
+        lacking = "a queue pair for each message, and the steps of a collective share queue pairs"
+    elif run.cut is not None:
+        lacking = "no faults, and this run takes a cable down"
+    elif (messages := traffic.messages(subject, run)) > _MOST_PAIRS:
+        lacking = f"a queue pair for each message; this run has {messages} messages, at most {_MOST_PAIRS} are emulated"
+    else:
+        return ""
+    return f"model {subject.model} of scenario {subject.name} has {lacking}"
 
 
 def _nothing(measure: Measured) -> str:

@@ -7,6 +7,7 @@ Each is one number of a run, or a few by statistic. Source: draft-calabria-bmwg-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, DropReason, EventKind
 from fabric.qualify.whole import measures, traffic
+from fabric.qualify.whole.schema import LoadSpec
 from fabric.qualify.whole.trial import FabricTrial
 from fabric.units import PS_PER_MS, PS_PER_S, PS_PER_US
 
@@ -25,6 +27,7 @@ PROBE_BYTES: Final = 4096
 _COMPUTE_MS: Final = (10, 50, 100, 500)
 _PERCENTILES: Final = (50, 95, 99, 99.9)
 _PPM: Final = 1e6
+_FAIR: Final = 0.1
 _SEVERAL: Final = {DropReason.LINK_DOWN}
 
 
@@ -180,6 +183,23 @@ def _jct_ratio(trial: FabricTrial, of: str) -> Rows:
     return {f"C {it} ms": (it * PS_PER_MS + took) / (it * PS_PER_MS + ideal) for it in _COMPUTE_MS}
 
 
+def _job_ps(trial: FabricTrial, load: LoadSpec) -> float:
+    """From the start to the last arrival at a rank of a collective; NaN where it did not end."""
+    ids = trial.fabric.by_name
+    mine = [int(ids[it].id) for it in traffic.ranks_of(trial.subject, trial.run, load, trial.ranks)]
+    rows = trial.end.rtransfers["arrived_ps"][np.isin(trial.end.transfers["dst"], mine)]
+    return float(rows.max()) if trial.end.finished and len(rows) else float("nan")
+
+
+def _interference(trial: FabricTrial, of: str) -> Rows:
+    """The time of a job beside the others over that without them."""
+    del of
+    return {
+        f"job {number}": _job_ps(trial, load) / _job_ps(alone, load)
+        for number, (load, alone) in enumerate(zip(trial.run.loads, trial.alone, strict=False), 1)
+    }
+
+
 def _failed_drops(trial: FabricTrial) -> NDArray[np.int64]:
     """(n, 2) time since the failure in ps and number of frames, of each drop after it."""
     if trial.run.cut is None:
@@ -203,6 +223,49 @@ def _failover_lost(trial: FabricTrial, of: str) -> Rows:
     return {"all": float(_failed_drops(trial)[:, 1].sum())}
 
 
+def _burst(trial: FabricTrial, field: str) -> float:
+    """Of datagrams sent, until the last sample before the first loss; all of them where none is lost."""
+    last = trial.begin
+    for now in (*trial.samples, trial.end):
+        if int(now.datagram_drops["pkts"].astype(np.int64).sum()):
+            break
+        last = now
+    streams = trial.end.streams
+    size = streams["size"].astype(np.int64) if field == "bytes" else 1
+    return float((last.streams["sent_pkts"].astype(np.int64) * size).sum())
+
+
+def _burst_frames(trial: FabricTrial, of: str) -> Rows:
+    del of
+    return {"all": _burst(trial, "frames")}
+
+
+def _burst_bytes(trial: FabricTrial, of: str) -> Rows:
+    del of
+    return {"all": _burst(trial, "bytes")}
+
+
+def _burst_lost(trial: FabricTrial, of: str) -> Rows:
+    del of
+    return {"all": float(trial.end.datagram_drops["pkts"].astype(np.int64).sum())}
+
+
+def _convergence(trial: FabricTrial, of: str) -> Rows:
+    """From the moment at which more flows begin to the end of the first interval between samples in which the rates of
+    all flows are within 10 % of their mean.
+    """
+    del of
+    if len(trial.run.loads) < 2:
+        return {}
+    joined = traffic.scaled_ps(trial.subject, trial.run, trial.run.loads[1].at)
+    taken = [it for it in (trial.begin, *trial.samples) if it.time_ps >= joined]
+    for before, after in pairwise(taken):
+        frames = after.qps["acked_psn"].astype(np.int64) - before.qps["acked_psn"]
+        if frames.all() and np.abs(frames / frames.mean() - 1).max() <= _FAIR:
+            return {"all": (after.time_ps - joined) / PS_PER_US}
+    return {"all": float("nan")}
+
+
 READERS: Final[Mapping[str, Reader]] = {
     "aggregate_throughput": _aggregate,
     "throughput_efficiency": _efficiency,
@@ -220,6 +283,11 @@ READERS: Final[Mapping[str, Reader]] = {
     "busbw_efficiency": _bus_efficiency,
     "jct": _completion,
     "jct_ratio": _jct_ratio,
+    "interference": _interference,
+    "burst_frames": _burst_frames,
+    "burst_bytes": _burst_bytes,
+    "burst_lost": _burst_lost,
+    "convergence": _convergence,
     "failover_time": _failover,
     "failover_lost": _failover_lost,
 }

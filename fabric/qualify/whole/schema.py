@@ -14,6 +14,7 @@ from fabric.topology.select import nearest
 from fabric.topology.spec import Line, Name, Strict
 
 Operation = Literal["all-reduce", "all-gather", "all-to-all", "reduce-scatter"]
+Part = Literal["odd", "even", "first half", "second half"]
 PATTERNS: Final = ("across", "in turn", "partners", "collective")
 _MESSAGE: Final = frozenset({"across", "in turn", "partners"})
 
@@ -34,10 +35,13 @@ class LoadSpec(Strict):
     fan: int | None = Field(None, ge=1, description="At most so many receivers (across) or senders (in turn) a host.")
     receivers: int | None = Field(None, ge=1, description="In turn: only the first so many hosts receive.")
     at: TimePs = Field(0, ge=0, description="Begins so much later; as lasts of the run.")
+    skip: int = Field(0, ge=0, description="In turn: the first so many senders are left out.")
+    each: bool = Field(False, description="Datagrams: every sender sends share of its rate; else all of them together.")
     near: bool = Field(False, description="In turn: senders of the receiver's own leaf first, not of other leaves.")
     once: bool = Field(False, description="One message to each receiver, not as many as the time holds.")
     operation: Operation | None = Field(None, description="Of a collective.")
     algorithm: str | None = Field(None, min_length=1, description="Of a collective, as docs/collectives.md has it.")
+    part: Part | None = Field(None, description="Of a collective: the hosts that are its ranks; all where absent.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -51,10 +55,16 @@ class LoadSpec(Strict):
             problems.append("pattern: collective needs operation, algorithm and message; give them")
         if self.pattern != "collective" and (self.operation is not None or self.algorithm is not None):
             problems.append("operation and algorithm are of pattern: collective; leave them out")
+        if self.pattern != "collective" and self.part is not None:
+            problems.append("part is of pattern: collective; leave it out")
         if self.fan is not None and self.pattern not in {"across", "in turn"}:
             problems.append(f"fan has no effect with pattern: {self.pattern}; leave it out")
         if self.receivers is not None and self.pattern != "in turn":
             problems.append(f"receivers has no effect with pattern: {self.pattern}; leave it out")
+        if self.skip and self.pattern != "in turn":
+            problems.append(f"skip has no effect with pattern: {self.pattern}; leave it out")
+        if self.each and not datagrams:
+            problems.append("each is of datagrams; leave it out, or give share")
         if self.near and self.pattern != "in turn":
             problems.append(f"near has no effect with pattern: {self.pattern}; leave it out")
         if problems:

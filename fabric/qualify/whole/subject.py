@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,23 +54,34 @@ class Subject:
     """Traffic class of RoCE, which is its PFC priority and its queue."""
     dscp: int = field(init=False)
     """Of RoCE's packets."""
-    beside: int = field(init=False)
-    """Class of DSCP 0 where it enters by the port of the first host."""
+    model: str = field(init=False)
+    """Rules of the emulation, as the scenario has them."""
 
     def __post_init__(self) -> None:
         bare = {key: it for key, it in self.sections.items() if key not in _LEFT_OUT}
         self.sections = bare
         probe = {"kind": "all-to-all", "size": "1KB"}
-        _, first = _compiled({**bare, "workload": [probe]}, self.name)
-        self.fabric = first.fabric
+        scenario, first = _compiled({**bare, "workload": [probe]}, self.name)
+        self.fabric, self.model = first.fabric, scenario.model
         now = Emulator(first.fabric, first.params, first.edits, record=TraceBit(0)).snapshot()
         self.roce = int(np.bincount(now.qps["tc"]).argmax())
         self.dscp = int(now.qps["dscp"][0])
-        more = {"kind": "datagrams", "senders": [self.hosts[0]], "receivers": [self.hosts[-1]], "load": 0.1,
+
+    @property
+    def pair_per_message(self) -> bool:
+        """Whether the model has a queue pair for each message, whatever a run says, as the HPCC simulator has."""
+        return self.model == "hpcc-ns3"
+
+    @cached_property
+    def beside(self) -> int:
+        """Class of DSCP 0 where it enters by the port of the first host. Raises: InputErrors where the model has no
+        datagrams.
+        """
+        load = {"kind": "datagrams", "senders": [self.hosts[0]], "receivers": [self.hosts[-1]], "load": 0.1,
                 "frame": "64B", "dscp": BESIDE_DSCP, "count": 1}  # fmt: skip
-        _, second = _compiled({**bare, "workload": [more]}, self.name)
-        streams = Emulator(second.fabric, second.params, second.edits, record=TraceBit(0)).snapshot().streams
-        self.beside = int(streams["tc"][0])
+        _, found = _compiled({**self.sections, "workload": [load]}, self.name)
+        streams = Emulator(found.fabric, found.params, found.edits, record=TraceBit(0)).snapshot().streams
+        return int(streams["tc"][0])
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -49,6 +49,15 @@ def hosts_of(subject: Subject, run: RunSpec, ranks: int | None = None) -> tuple[
     return tuple(subject.hosts[number] for number in sorted(it for _, it in sorted(keyed)[:most]))
 
 
+def ranks_of(subject: Subject, run: RunSpec, load: LoadSpec, ranks: int | None = None) -> tuple[str, ...]:
+    """Of the hosts that take part, those that a load has."""
+    hosts = hosts_of(subject, run, ranks)
+    if load.part is None:
+        return hosts
+    half = len(hosts) // 2
+    return {"odd": hosts[::2], "even": hosts[1::2], "first half": hosts[:half], "second half": hosts[half:]}[load.part]
+
+
 def scaled_ps(subject: Subject, run: RunSpec, time_ps: int) -> int:
     """A duration of the plan's file at the rate of the slowest host."""
     if run.fixed:
@@ -78,7 +87,8 @@ def sections(subject: Subject, run: RunSpec, ranks: int | None) -> dict[str, Any
         "run": {"duration": f"{max(1, 100 * lasts // PS_PER_NS)}ns", "seed": 1, "stop": "duration"},
         "telemetry": {"interval": f"{max(10_000, lasts // 100_000)}ns"},
     }
-    if any(it.traffic == "roce" and it.message is not None and it.pattern != "collective" for it in run.loads):
+    messages = any(it.traffic == "roce" and it.message is not None and it.pattern != "collective" for it in run.loads)
+    if messages and not subject.pair_per_message:
         own = dict(subject.sections.get("transport") or {})
         changes["transport"] = {**own, "qp": {"per": "pair", "count": run.queue_pairs}}
     if run.cut is not None:
@@ -89,6 +99,12 @@ def sections(subject: Subject, run: RunSpec, ranks: int | None) -> dict[str, Any
     if run.watchdog == "off":
         changes["switches"] = _unwatched(subject.sections.get("switches") or {})
     return changes
+
+
+def messages(subject: Subject, run: RunSpec) -> int:
+    """Messages of RoCE that a run without a collective posts."""
+    entries = [it for number, load in enumerate(run.loads) for it in _load(subject, run, load, number, None)]
+    return sum(it.get("repeat", 1) * len(it["senders"]) for it in entries if it["kind"] == "incast")
 
 
 def cut_of(fabric: Fabric) -> str:
@@ -114,7 +130,7 @@ def _unwatched(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load(subject: Subject, run: RunSpec, load: LoadSpec, number: int, ranks: int | None) -> Iterator[dict[str, Any]]:
-    hosts, name = hosts_of(subject, run, ranks), f"load{number}"
+    hosts, name = ranks_of(subject, run, load, ranks), f"load{number}"
     if load.pattern == "collective":
         n = len(hosts)
         yield {
@@ -141,7 +157,8 @@ def _senders(subject: Subject, hosts: Sequence[str], load: LoadSpec, receiver: s
     if load.pattern == "across":
         return (others or after)[: load.fan]
     own = [it for it in after if it not in others]
-    return ([*own, *others] if load.near else [*others, *own])[: load.fan]
+    turn = ([*own, *others] if load.near else [*others, *own])[load.skip :]
+    return turn[: load.fan]
 
 
 def _entries(
@@ -159,7 +176,7 @@ def _entries(
             "frame": f"{load.frame}B", "dscp": dscp, "ect": load.traffic == "roce", "start": begin,
             "stop": f"{(slot.begin_ps + span) // PS_PER_NS}ns",
         }  # fmt: skip
-        yield entry if len(senders) == 1 else {**entry, "load": load.share / len(senders)}
+        yield entry if load.each or len(senders) == 1 else {**entry, "load": load.share / len(senders)}
         return
     size = load.message or 0
     entry = {"kind": "incast", "name": where, "receiver": receiver, "senders": list(senders), "size": f"{size}B",

@@ -44,6 +44,8 @@ class FabricTrial:
     """Of the whole run, in steps of equal length."""
     prepared: Prepared | None = None
     """Of a run with one collective: what it should take."""
+    alone: tuple[FabricTrial, ...] = ()
+    """Of a run with several collectives: each of them without the others."""
 
     @property
     def fabric(self) -> Fabric:
@@ -121,7 +123,10 @@ def carry_out(subject: Subject, run: RunSpec, ranks: int | None = None) -> Fabri
             break
     windows = {slot.host: (marks[a], marks[b]) for slot in slots for a, b in [_window(run, slot)]}
     samples = [marks[it] for it in sorted(grid)]
-    return FabricTrial(subject, run, ranks, compiled, windows, begin, end, np.concatenate(parts), samples, prepared)
+    trial = FabricTrial(subject, run, ranks, compiled, windows, begin, end, np.concatenate(parts), samples, prepared)
+    if len(run.loads) > 1 and all(it.pattern == "collective" for it in run.loads):
+        trial.alone = tuple(carry_out(subject, run.model_copy(update={"loads": (it,)}), ranks) for it in run.loads)
+    return trial
 
 
 def _window(run: RunSpec, slot: Slot) -> tuple[int, int]:
