@@ -113,6 +113,13 @@ class Asking:
         info = f'fabric_port_info{{instance="{self._instance}"}}'
         return Quantity(f"({of.expr}) * on (instance, device, port) group_left ({', '.join(labels)}) {info}", of.unit)
 
+    def from_peer(self, of: Quantity) -> Quantity:
+        """Rows by port under the names of the ports at the other ends of their cables."""
+        named = self.towards(of, "peer_device", "peer_port").expr
+        moved = f'label_replace({named}, "device", "$1", "peer_device", "(.*)")'
+        moved = f'label_replace({moved}, "port", "$1", "peer_port", "(.*)")'
+        return Quantity(f"max by (instance, device, port) ({moved})", of.unit)
+
     def facing(self, of: Quantity, role: str) -> Quantity:
         """Rows by port whose cable ends at a device of this role."""
         peers = self._as_peers(f'fabric_device_info{{instance="{self._instance}", role="{role}"}}')
