@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,6 +50,7 @@ def _lines(found: Figures, its: Pages) -> list[tuple[str, str]]:
         ("delay of the first alert", _times(its.delays_ns)),
         ("pages per storm", _storms(its)),
         ("false pages", f"{its.false} in {its.healthy_hours:.1f} nominal hours without a fault{_bound(its)}"),
+        ("pages about their fault", its.about.text),
         ("faults not felt", f"{found.unfelt}"),
         ("roots of the load", f"{found.load}, not judged"),
     ]
@@ -100,6 +102,8 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
     ("ideal", Kind.EVPN_LOSS): "the device that lost most routes is named, not the one that withdrew them",
 }
 """View and fault -> why it is missed, or named as something else, as a rule."""
+EXPLAINED: Final[Mapping[str, str]] = {}
+"""Seed -> what was found where a miss of the ideal view was looked into."""
 
 _HEAD: Final = """\
 # Detection: how well the diagnosis names faults
@@ -188,6 +192,11 @@ def _fresh(rows: Sequence[Mapping[str, Any]], fitted: Table) -> str:
     fresh = [it for it in rows if _number(it) >= SEEN]
     if not fresh:
         return ""
+    if len(fresh) == len(rows):
+        return (
+            f"- **Fresh seeds.** Seeds below {SEEN} had been looked at with earlier rules, and rules were corrected\n"
+            "  after their misses. None of them is on this page: no rule was changed after its figures.\n"
+        )
     lines = [
         f"- **Fresh seeds.** Seeds below {SEEN} had been looked at with earlier rules, and rules were corrected after",
         f"  their misses. Of the {len(fresh)} others alone:",
@@ -220,9 +229,9 @@ def _confusion(found: Figures) -> str:
     faults = sorted({fault for fault, _ in found.confusion} - {NONE})
     rows = [*faults, *([NONE] if any(fault == NONE for fault, _ in found.confusion) else [])]
     lines = [
-        f"## What was named, {found.view}",
+        f"## Confusion matrix, {found.view}",
         "",
-        f"One line a fault; `{MISSED}`: no root. `{NONE}`: roots without a fault, of any run.",
+        f"One line a fault, without the cells of 0; `{MISSED}`: no root. `{NONE}`: roots without a fault, of any run.",
         "",
         "| fault | named as |",
         "|---|---|",
@@ -242,9 +251,15 @@ def _misses(found: Figures) -> str:
         lines += ["| fault | misses | as a rule because |", "|---|---:|---|"]
         lines += [*(f"| `{kind}` | {missed[kind]} | {WHY[found.view, Kind(kind)]} |" for kind in known), ""]
     for title, its in (("Felt faults without a right root", found.misses), ("Roots without a fault", found.false)):
-        lines += [f"{title}: {len(its)}.", "", *_listed(its), ""] if its else [f"{title}: none.", ""]
+        listed = _listed(its, explained=found.view == "ideal")
+        lines += [f"{title}: {len(its)}.", "", *listed, ""] if its else [f"{title}: none.", ""]
     return "\n".join(lines)
 
 
-def _listed(its: Sequence[Miss]) -> list[str]:
-    return [f"- `{it.seed}` {it.text}" for it in its]
+def _listed(its: Sequence[Miss], *, explained: bool) -> list[str]:
+    lines = []
+    for it in its:
+        lines.append(f"- `{it.seed}` {it.text}")
+        if explained and it.seed in EXPLAINED:
+            lines += textwrap.wrap(EXPLAINED[it.seed], 118, initial_indent="  ", subsequent_indent="  ")
+    return lines

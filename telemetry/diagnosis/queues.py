@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -52,17 +53,32 @@ def pause_roots(view: View, found: Waits) -> Iterator[Root]:
     for members, standing in found.cycles.items():
         yield from _deadlock(view, members, standing)
     total = sum(it.total_s for it in found.origins)
-    congested = set()
+    congested, hosts = set(), []
     for origin in found.origins:
         if origin.total_s < _LEAST_SHARE * total:
             continue
         if origin.is_host:
-            yield _host(view, origin, total)
+            hosts.append(_host(view, origin, total))
         else:
             congested.add(origin.place)
             yield _congestion(view, origin.place, origin.paused_s, origin)
+    yield from _one_a_host(hosts)
     yield from _marking(view, congested)
     yield from _late(view, {view.device(it.place[0]) for it in found.origins if it.is_host})
+
+
+def _one_a_host(roots: Sequence[Root]) -> Iterator[Root]:
+    """Several ports of a host that pause in one class are one root, at the port that paused most: they share memory,
+    PCIe and driver.
+    """
+    of_hosts: dict[tuple[str, int | None], list[Root]] = {}
+    for root in roots:
+        of_hosts.setdefault((root.device, root.priority), []).append(root)
+    for first, *others in of_hosts.values():
+        its = (first, *others)
+        began, ended = min(it.began_ns for it in its), max(it.ended_ns for it in its)
+        evidence = tuple(text for it in its for text in it.evidence)
+        yield replace(first, began_ns=began, ended_ns=ended, evidence=evidence)
 
 
 def _late(view: View, pausing: set[str]) -> Iterator[Root]:

@@ -17,6 +17,7 @@ _RUNBOOKS: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.SWITCH_HANG: ("FabricSwitchSilent", "FabricBgpPeerDown"),
     Kind.BGP_DOWN: ("FabricBgpPeerDown",),
     Kind.EVPN_LOSS: ("FabricEvpnRouteLoss",),
+    Kind.MAC_MOVE: ("FabricMacMoves",),
     Kind.ARP_FLOOD: ("FabricArpFloodHigh",),
     Kind.MTU: ("FabricMtuDrops",),
     Kind.BLACK_HOLE: ("FabricBlackHole",),

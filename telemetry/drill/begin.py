@@ -14,7 +14,7 @@ from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.select import nearest
 from fabric.visible import command
 from telemetry.drill.folder import Folder, now
-from telemetry.drill.incidents import ANSWERS, INCIDENTS, KINDS, NONE, Incident
+from telemetry.drill.incidents import INCIDENTS, KINDS, NONE, Incident
 from telemetry.drill.simulated import FULL, POLLED, Simulated, simulated
 
 ANY: Final = "any"
@@ -53,9 +53,7 @@ def drawn(kind: str, level: int, seed: int) -> Incident:
         fitting = [it for it in INCIDENTS if kind in {it.kind, it.name, it.name.rpartition("/")[2]}]
         if not fitting:
             known = [*KINDS, NONE, ANY, *(it.name for it in INCIDENTS)]
-            text = (
-                "no drill simulates this kind yet" if kind in ANSWERS else "there is no such kind, and no such scenario"
-            )
+            text = "there is no such kind, and no such scenario"
             raise InputErrors("options", [Problem(f"--kind {kind}", text, nearest(kind, known, "kinds and scenarios"))])
         if not healthy and all(it.kind == NONE for it in fitting):
             hint = "add --level 3, or give another kind"

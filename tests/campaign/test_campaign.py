@@ -131,6 +131,21 @@ def test_figures_of_rows() -> None:
     assert group_of(json.loads(json.dumps(group.as_json()))) == group
 
 
+def test_a_page_is_about_the_fault_where_an_alert_of_its_kind_is_in_it() -> None:
+    def paging(*alerts: str, at_ms: int = 9) -> dict[str, Any]:
+        incident = {"fired_ns": at_ms * _MS, "severity": "critical", "alerts": list(alerts)}
+        return {"pages": 1, "incidents": [incident]}
+
+    group = _group(Kind.MAC_MOVE, "leaf1").as_json()
+    shown = [
+        _row(f"tune/{row}", what=["mac-move"], groups=[group], alerts=alerts)
+        for row, alerts in enumerate(
+            (paging("FabricBlackHole", "FabricMacMoves"), paging("FabricBlackHole"), paging("FabricBlackHole", at_ms=2))
+        )
+    ]
+    assert (pages(shown).about.part, pages(shown).about.whole) == (1, 2)  # before the fault it is about something else
+
+
 def test_no_table_is_fitted_on_test_seeds() -> None:
     with pytest.raises(ValueError, match="test seed"):
         tune_rows([_row("test/0")])

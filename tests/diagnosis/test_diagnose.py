@@ -159,6 +159,20 @@ def test_two_faults_are_two_roots(diagnosed: Diagnose) -> None:
     assert any(it.kind == "bad-optic" and it.devices == {"leaf4", "spine2"} for it in found)
 
 
+def test_a_host_that_pauses_both_of_its_switches_is_one_root(diagnosed: Diagnose) -> None:
+    topology = {
+        "kind": "dual-tor", "racks": 2, "hosts_per_rack": 3, "spines": 2, "host_rate": "100G", "fabric_rate": "100G",
+    }  # fmt: skip
+    slow = {"kind": "slow-receiver", "hosts": ["host4"], "drain": "5G", "at": "500us"}
+    load = {"kind": "incast", "receiver": "host4", "senders": ["host1", "host2", "host3"], "size": "10MB"}
+    qps = {"qp": {"per": "pair", "count": 4}}
+    found = diagnosed(scenario(slow, topology=topology, workload=[load], transport=qps))
+    [root] = [it for it in found if it.kind is Kind.SLOW_RECEIVER]
+    assert root.device == "host4"
+    assert len(root.evidence) == 2
+    assert root.port in {"eth0", "eth1"}
+
+
 def test_an_outage_that_begins_between_samples_is_one(diagnosed: Diagnose) -> None:
     root = _first("link-down", diagnosed(scenario({"kind": "link-down", "link": "leaf1--spine1", "at": "2.2ms"})))
     assert root.evidence[0].startswith("1 outage")
