@@ -126,8 +126,9 @@ How often roots of a score were right was measured with tune seeds of `fabric ca
   bytes as it holds and two frames more, and is confirmed by two later samples. One or two frames are told only on
   cables that are mostly idle.
 - A leaf that hangs while it carries no traffic looks like lost BGP sessions, and is named as them.
-- Of lost EVPN routes, the device that lost most is named, not the VTEP that withdrew them; where a VTEP announces none
-  at all, it is named itself. A policy that rejects some of its routes shows as lost routes, or as packets without one.
+- Lost EVPN routes are those of the device that all of its neighbours have fewer from, while it has fewer from none;
+  where one of several neighbours has fewer, it is that one. Without the routes of each session it is the device that
+  lost most.
 - Elephants and polarisation differ by idle links and by the number of active queue pairs: no metric has flows.
 """
 

@@ -21,6 +21,7 @@ _RUNBOOKS: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.ARP_FLOOD: ("FabricArpFloodHigh",),
     Kind.MTU: ("FabricMtuDrops",),
     Kind.BLACK_HOLE: ("FabricBlackHole",),
+    Kind.DSCP_MAP: ("FabricLosslessDrop",),
     Kind.PFC_MISSING: ("FabricLosslessDrop",),
     Kind.HEADROOM_SHORT: ("FabricHeadroomNearlyFull", "FabricLosslessDrop"),
     Kind.LOSSY_OVERLOAD: ("FabricRnicOutOfSequence",),

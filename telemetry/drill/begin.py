@@ -65,7 +65,7 @@ def drawn(kind: str, level: int, seed: int) -> Incident:
 def begun(incident: Incident, level: int, seed: int, out: Path, admit: Callable[[Scenario], Admit]) -> Folder:
     """Simulate an incident and write its folder. Raises: InputErrors, FabricError for the folder."""
     what = LEVELS[level]
-    run = simulated(incident.file, seed, what.profile, admit)
+    run = simulated(incident, seed, what.profile, admit)
     fabric = run.aliases.fabric(run.fabric, "drill")
     index: dict[str, Any] = {
         "started": now(),
@@ -103,7 +103,7 @@ def _secret(incident: Incident, run: Simulated, seed: int) -> dict[str, Any]:
         "also": [told(f"{it.kind.value} at {it.place}: {'; '.join(it.evidence)}") for it in others],
         "names": {place: _place(run, place) for place in incident.places},
         "reproduce": [
-            command("fabric", "run", file, "--set", f"run.seed={seed % 1_000_000}", "--out", f"runs/{name}"),
+            command("fabric", "run", file, "--set", f"run.seed={incident.run_seed(seed)}", "--out", f"runs/{name}"),
             command("fabric", "explain", "roots", f"runs/{name}"),
         ],
     }

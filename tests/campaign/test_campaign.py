@@ -270,9 +270,11 @@ def test_a_small_campaign_is_resumed_read_and_written(tmp_path: Path, capsys: py
 
 
 def test_a_page_tells_which_seeds_are_fresh() -> None:
-    rows = [{"seed": f"test/{number}"} for number in (0, 1, 2, 110, 112)]
-    assert page._numbers(rows) == "0 to 2 and 110 and 112"
+    seen = page.SEEN
+    rows = [{"seed": f"test/{number}"} for number in (0, 1, 2, seen, seen + 2)]
+    assert page._numbers(rows) == f"0 to 2 and {seen} and {seen + 2}"
     assert page._fresh(rows[:3], Table("", 0, {})) == ""
+    assert "None of them is on this page" in page._fresh(rows[3:], Table("", 0, {}))
 
 
 def test_a_first_seed_of_0_is_an_option_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -384,6 +384,17 @@ def moved(*counts: tuple[str, str, int]) -> list[Root]:
     return list(control_roots(cast("Any", view), frozenset()))
 
 
+def test_the_leaf_whose_hosts_left_is_the_root_of_lost_routes_and_of_what_is_lost_meanwhile(
+    diagnosed: Diagnose,
+) -> None:
+    data = yaml.safe_load((_ROOT / "scenarios/drills/evpn-loss.yml").read_text(encoding="utf-8"))
+    leave = {"kind": "host-leave", "hosts": ["host5", "host6", "host7", "host8"], "at": "4ms"}
+    found = diagnosed(data | {"faults": [leave]})
+    roots = [it for it in found if it.kind in {Kind.EVPN_LOSS, Kind.BLACK_HOLE, Kind.BGP_DOWN, Kind.MAC_MOVE}]
+    assert [(it.kind, it.device) for it in roots] == [(Kind.EVPN_LOSS, "leaf2")]
+    assert {"spine1", "leaf1"} <= roots[0].devices
+
+
 def test_moves_of_addresses_of_several_vnis_are_not_those_of_one() -> None:
     assert moved(("leaf1", "10", 4), ("leaf1", "20", 4), ("leaf2", "10", 3)) == []
     [root] = moved(("leaf1", "10", 4), ("leaf1", "20", 5))

@@ -114,7 +114,7 @@ def test_nothing_readable_names_the_scenario_the_fault_or_the_seed(link_down: Pa
 
 def test_frames_that_vanish_silently_are_in_no_counter_of_the_port(tmp_path: Path) -> None:
     incident = next(it for it in INCIDENTS if it.kind is Kind.SILENT_LOSS)
-    run = simulated(incident.file, 3, FULL, ADMIT)
+    run = simulated(incident, 3, FULL, ADMIT)
     device = run.aliases.shown["leaf3"]
     found = table("ports", run.seen, Window(device, "Ethernet16"))
     keys = [it.key for it in found.columns]
@@ -127,7 +127,7 @@ def test_frames_that_vanish_silently_are_in_no_counter_of_the_port(tmp_path: Pat
 
 def test_a_polled_drill_shows_speeds_as_a_switch_does_on_request() -> None:
     incident = next(it for it in INCIDENTS if it.name == "alerts/lost-lanes")
-    run = simulated(incident.file, 3, POLLED, ADMIT)
+    run = simulated(incident, 3, POLLED, ADMIT)
     found = table("ports", run.seen, Window(run.aliases.shown["leaf1"], "Ethernet20"))
     assert found.rows[0][[it.key for it in found.columns].index("lowest_bps")] == 25_000_000_000
     assert "Down" in found.note
@@ -258,6 +258,6 @@ def test_commands_of_the_guide_work_and_print_what_it_shows(
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_diagnosis_has_evidence_for_every_kind_that_is_drilled(kind: str) -> None:
     incident = next(it for it in INCIDENTS if it.kind == kind)
-    run = simulated(incident.file, 77, POLLED, ADMIT)
+    run = simulated(incident, 77, POLLED, ADMIT)
     roots = [it for it in run.roots if it.kind == kind]
     assert {it.partition(":")[0] for it in incident.places} & set.union(set(), *(it.devices for it in roots))
