@@ -41,9 +41,9 @@ A later step leaves out what an earlier one explains.
    an egress queue that is not paused itself, or back to itself. Hosts: six storms at the watchdog are one
    intermittent fault; a receive buffer that held bytes is a slow receiver, an empty one a broken NIC; several ports of
    one host are one root. A host that sends no pause frames is a slow receiver, too, where its buffer held more than
-   arrives in 20 us. Queues that pause
-   others: fewer marks than XOFFs; queues in general: CNPs that are ignored or never sent; else the load: use of
-   equal-cost links, or many senders at one host.
+   arrives in 20 us. Queues that pause others: fewer marks than XOFFs, of which each queue of a switch has caused the
+   part that its paused time is of that of all; queues in general: CNPs that are ignored or never sent; else the load:
+   use of equal-cost links, or many senders at one host.
 
 ## Kinds
 

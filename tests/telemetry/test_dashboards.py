@@ -49,7 +49,7 @@ SITUATIONS: Final[Mapping[str, tuple[str, frozenset[Need]]]] = {
     "tenant-routing": ("8ms", ROUTED),
     "alerts/arp-flood": ("6ms", frozenset({Need.SPINES, Need.PFC, Need.BGP, Need.OVERLAY, Need.ARP})),
     "link-failure": ("2ms", LOSSLESS | {Need.ECN}),
-    "alerts/silent-spine": ("8ms", LOSSLESS),
+    "alerts/silent-spine": ("8ms", LOSSLESS | {Need.ECN}),
     "pfc-off": ("2ms", frozenset({Need.SPINES, Need.ENDED})),
     "spray": ("2ms", LOSSLESS | {Need.ECN}),
 }
