@@ -96,9 +96,13 @@ def _lossless(view: View, maps: frozenset[str]) -> Iterator[Root]:
             kind, at, why = _who(view, (port, class_), lost, reason, maps)
             if kind is not None:
                 found[kind, view.device(at), class_].append((at, lost, why))
+    missing = {(device, class_) for kind, device, class_ in found if kind is Kind.PFC_MISSING}
     for (kind, device, class_), its in found.items():
-        port, _, why = max(its, key=lambda it: float(it[1].sum()))
-        yield _root(view, kind, device, port, class_, [it[1] for it in its], why)
+        if kind is Kind.HEADROOM_SHORT:  # towards a switch without PFC no headroom is enough
+            its = [it for it in its if (view.device(view.peer(it[0])), class_) not in missing]  # noqa: PLW2901  what is left
+        if its:
+            port, _, why = max(its, key=lambda it: float(it[1].sum()))
+            yield _root(view, kind, device, port, class_, [it[1] for it in its], why)
 
 
 def _who(view: View, place: Place, lost: Values, reason: str, maps: frozenset[str]) -> tuple[Kind | None, int, str]:

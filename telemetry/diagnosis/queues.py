@@ -17,7 +17,8 @@ from telemetry.diagnosis.waits import Origin, Waits
 STORMS: Final = 6
 """Storms that the watchdog found at one queue from which on they are one intermittent fault (FabricPfcwdFlapping)."""
 _LEAST_SHARE: Final = 0.02
-"""Share of all paused time below which an origin is noise: the depth of queues decides, and they change places."""
+"""Share of all paused time below which a queue is noise: the depth of queues decides, and they change places. A host
+that pauses its own port is no matter of depths."""
 _LEAST_XOFFS: Final = 8
 _MARKS: Final = "fabric_ecn_marked_packets_total"
 _BUFFER: Final = "fabric_rnic_receive_buffer_peak_bytes"
@@ -55,11 +56,9 @@ def pause_roots(view: View, found: Waits) -> Iterator[Root]:
     total = sum(it.total_s for it in found.origins)
     congested, hosts = set(), []
     for origin in found.origins:
-        if origin.total_s < _LEAST_SHARE * total:
-            continue
         if origin.is_host:
             hosts.append(_host(view, origin, total))
-        else:
+        elif origin.total_s >= _LEAST_SHARE * total:
             congested.add(origin.place)
             yield _congestion(view, origin.place, origin.paused_s, _caused(view, origin, found), origin)
     yield from _one_a_host(hosts)

@@ -57,6 +57,11 @@ def test_cases_are_valid_scenarios_in_about_the_mix() -> None:
     assert {it.scenario["topology"]["kind"] for it in cases} == {*SHAPES["tune"], *SHAPES["test"]}
 
 
+def test_a_nearly_slow_host_is_never_faster_than_its_line() -> None:
+    [fault] = draw_case(TuneSeed(220)).scenario["faults"]  # twice what arrives there is more than a NIC receives
+    assert (fault["kind"], fault["drain"]) == ("slow-receiver", "95000000000bps")
+
+
 def test_test_seeds_have_chips_and_shapes_that_tune_seeds_lack() -> None:
     assert set(CHIPS["test"]) - set(CHIPS["tune"])
     assert set(SHAPES["test"]) - set(SHAPES["tune"])
