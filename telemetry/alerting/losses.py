@@ -50,8 +50,8 @@ def _no_way(limit: float) -> Expr:
 
 def _no_way_after_moves(limit: float) -> Expr:
     """Packets without a next hop at a switch that has counted moves of MAC addresses within ten minutes."""
-    lost = increase(select("fabric_dropped_packets_total", {"reason": "no_route"}), MINUTE_S)
-    lost = Aggregate(Operator.SUM, lost, ("port", "traffic_class", "reason"))
+    packets = increase(select("fabric_dropped_packets_total", {"reason": "no_route"}), MINUTE_S)
+    lost = Aggregate(Operator.SUM, packets, ("port", "traffic_class", "reason"))
     moved = Aggregate(Operator.SUM, increase(select("fabric_evpn_mac_moves_total"), 10 * MINUTE_S), ("vni",))
     return both(above(lost, limit), above(moved, _HALF), "instance", "device")
 
