@@ -58,12 +58,6 @@ _REFUSED: Final = _or_none(
 )
 
 
-def _discarded(reasons: str) -> Quantity:
-    """Packets discarded for these reasons, by device; 0 without any: a reason has rows from its first drop on."""
-    found = _ASK.rate("fabric_dropped_packets_total", by="device", reason=reasons)
-    return Quantity(f"{found.expr} or 0 * max by (instance, device) ({_ASK.rows('fabric_port_up')})", found.unit)
-
-
 def _frames(asking: Asking, way: str) -> Quantity:
     """Frames without those of PFC, by port."""
     frames = asking.rate(f"fabric_port_{way}_packets_total", by="device, port").expr
@@ -170,14 +164,14 @@ BOARD: Final = Board(
             (
                 _lines(
                     "Packets without a way",
-                    _discarded("~no_route|ttl"),
+                    _ASK.discarded("~no_route|ttl"),
                     "{{device}}",
                     "Discarded because no route leads on, or in a forwarding loop. Routes that converge lose packets "
                     "for moments, a wrong table for as long as it is wrong.",
                 ),
                 _lines(
                     "Packets larger than the MTU",
-                    _discarded("mtu"),
+                    _ASK.discarded("mtu"),
                     "{{device}}",
                     "Discarded for their size. VXLAN adds 50 bytes; a fabric whose MTU fits them discards none.",
                 ),
