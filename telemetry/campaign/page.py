@@ -99,22 +99,28 @@ WHY: Final[Mapping[tuple[str, str], str]] = {
     ("sonic", Kind.SILENT_LOSS): "the ends of a cable are read at different times, so few frames are no evidence",
     ("sonic", Kind.SLOW_RECEIVER): "the receive buffer is not known; the length of pauses stands for it",
     ("sonic", Kind.BROKEN_NIC): "the receive buffer is not known; the length of pauses stands for it",
-    ("ideal", Kind.SILENT_LOSS): "one or two frames are lost on a cable that has frames in flight at most samples",
+    (
+        "ideal",
+        Kind.SILENT_LOSS,
+    ): "one or two frames are lost, and as many in flight at every later sample are not improbable enough",
     ("ideal", Kind.ECN_WRONG): "a queue that marks nothing and pauses nobody looks like one below its curve",
 }
 """View and fault -> why it is missed, or named as something else, as a rule."""
-_AMONG_OTHERS: Final = "on a cable with frames in flight at most samples, and more of them than that."
+_IN_FLIGHT: Final = "Frames are in flight there at most samples, as many as were lost."
+_TOO_FEW: Final = (
+    "Every later sample misses {}; so many in flight at all {} samples that were left is not improbable enough."
+)
 EXPLAINED: Final[Mapping[str, str]] = {
-    "test/573": f"Two frames were lost in 15 ms, {_AMONG_OTHERS}",
+    "test/573": f"Two frames were lost. {_TOO_FEW.format('one at least', 8)}",
     "test/580": "No queue of leaf2 pauses a port. Its depth would tell: at less, like ports of other switches mark. No "
     "rule compares them.",
-    "test/585": f"Two frames were lost in 11 ms, {_AMONG_OTHERS}",
-    "test/639": f"One frame was lost in 25 ms, {_AMONG_OTHERS}",
-    "test/673": f"Two frames were lost in 23 ms, {_AMONG_OTHERS}",
+    "test/585": f"Two frames were lost. {_IN_FLIGHT}",
+    "test/639": f"One frame was lost. {_TOO_FEW.format('it', 9)}",
+    "test/673": f"Two frames were lost. {_TOO_FEW.format('one at least', 16)}",
     "test/689": "All sessions of leaf1 are down, which is named. The other leaves lose the routes of its hosts, and "
     "what they discard is taken for a fault of theirs: a root of sessions explains losses at the ends of the session "
     "alone.",
-    "test/702": f"Two frames were lost in 12 ms, {_AMONG_OTHERS}",
+    "test/702": f"Two frames were lost. {_IN_FLIGHT}",
 }
 """Seed -> what was found where a miss of the ideal view was looked into."""
 
@@ -274,8 +280,9 @@ def _misses(found: Figures) -> str:
 
 def _listed(its: Sequence[Miss], *, explained: bool) -> list[str]:
     lines = []
-    for it in its:
+    for row, it in enumerate(its):
         lines.append(f"- `{it.seed}` {it.text}")
-        if explained and it.seed in EXPLAINED:
+        last = row + 1 == len(its) or its[row + 1].seed != it.seed
+        if explained and last and it.seed in EXPLAINED:
             lines += textwrap.wrap(EXPLAINED[it.seed], 118, initial_indent="  ", subsequent_indent="  ")
     return lines
