@@ -170,7 +170,7 @@ def _tell(args: argparse.Namespace, out: Path) -> int:
 
         write_out(args.fit, text_of(fit(tune_rows(rows), rules)))
     if args.page is not None:
-        write_out(args.page, page(rows, rules, command("fabric", "campaign", "--test", "--page", args.page)))
+        write_out(args.page, page(rows, rules, args.page))
     if args.json:
         facts: dict[str, Any] = {"directory": str(out), "seeds": side, "rules": rules, "runs": len(rows)}
         print(json.dumps(facts | figures(rows, view).as_json() | {"alerts": pages(rows).as_json()}, indent=2))

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from fabric.cli import explain_minimal
 from fabric.cli.main import EXPLAIN_QUESTIONS
 from fabric.cli.options.estimating import add_yes
+from fabric.cli.options.output import add_out, problems_of_out, write_out
 from fabric.errors import InputErrors, Problem
 from fabric.render.document import Document, Prose, Section, worst
+from fabric.visible import visible
 
 if TYPE_CHECKING:  # annotations only
     from fabric.explain.evidence import Evidence
@@ -28,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "root causes, found from metrics alone: place, evidence, first act (docs/diagnosis.md)",
         "change log: configurations, endpoints, acts, BGP sessions, routes, links; what came before each root",
         "smallest scenario that still has a root cause, found by simulating smaller ones",
+        "cables that lose or delay small messages, and whether the counters say the same",
         "root port of each pause tree; distance of every group to its XOFF threshold",
         "rule that discarded each packet, with the deciding numbers",
         "breakdown of one message's time (default: the slowest one)",
@@ -48,8 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             question.add_argument("dir", metavar="DIR", help="run directory written by `fabric run`")
         if name == "roots":
             question.add_argument(
-                "--card", choices=("text", "markdown"), help="the first root as a ticket to copy, instead of the page"
+                "--card", choices=("text", "markdown", "png"), help="the first root as a ticket, instead of the page"
             )
+            add_out(question, "FILE", "with --card: write the ticket there; default NAME-incident.png of a PNG")
             question.add_argument(
                 "--as-seen-by",
                 choices=("ideal", "sonic"),
@@ -59,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             )
         if name == "minimal":
             explain_minimal.add_arguments(question)
+        if name == "probes":
+            question.add_argument(
+                "--workload", metavar="NAME", help="entry whose messages are probes; default: all of at most 1 KiB"
+            )
         if name == "message":
             question.add_argument("id", metavar="ID", nargs="?", help="message id, as in `fabric show DIR messages`")
         if name == "step":
@@ -91,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.question == "minimal":
         return explain_minimal.run(args)
+    if args.question == "roots" and args.card is None and args.out is not None:
+        raise InputErrors("options", [Problem("--out", "is the file of a ticket", "add --card, or leave it out")])
     if args.question == "roots" and _is_url(args.dir):
         return _shown(_live_roots(args), args)
     if args.question == "roots" and args.token_file is not None:
@@ -107,6 +117,10 @@ def run(args: argparse.Namespace) -> int:
         document = explain_roots(evidence.run, args.as_seen_by)
     elif args.question == "changes":
         document = explain_changes(evidence.run)
+    elif args.question == "probes":
+        from telemetry.sources.probe_mesh import explain_probes  # noqa: PLC0415  as above
+
+        document = explain_probes(evidence.run, args.workload)
     elif args.question == "pfc":
         document = explain_pfc(evidence)
     elif args.question == "drops":
@@ -154,12 +168,29 @@ def _live_roots(args: argparse.Namespace) -> Document:
 def _card(args: argparse.Namespace) -> int:
     """The first root as a ticket."""
     from fabric.runs.rundir import RunDir  # noqa: PLC0415  as in run()
-    from telemetry.sources.incident_card import card  # noqa: PLC0415
+    from telemetry.sources.incident_card import card, ticket  # noqa: PLC0415
 
+    problems = problems_of_out(args.out, (), ())
     if args.json:
-        problem = Problem("--card", "contradicts --json", "leave out one of them: --json has every root")
-        raise InputErrors("options", [problem])
-    print(card(RunDir.open(args.dir), args.card, args.as_seen_by), end="")
+        problems.append(Problem("--card", "contradicts --json", "leave out one of them: --json has every root"))
+    if args.card == "png" and args.out is not None and args.out.suffix.lower() != ".png":
+        problems.append(Problem(f"--out {args.out}", "is no name of a PNG picture", "name FILE.png"))
+    if problems:
+        raise InputErrors("options", problems)
+    run_dir = RunDir.open(args.dir)
+    if args.card != "png":
+        write_out(args.out, card(run_dir, args.card, args.as_seen_by))
+        return 0
+    from fabric.cli.terminal import streams  # noqa: PLC0415  as in run()
+    from telemetry.sources.incident_picture import draw  # noqa: PLC0415
+
+    found = ticket(run_dir, args.as_seen_by)
+    if found is None:
+        hint = "there is nothing to draw: read `fabric explain DIR`"
+        raise InputErrors("options", [Problem(str(args.dir), "no metric of this run shows a fault", hint)])
+    out = args.out or Path(f"{run_dir.manifest['name']}-incident.png")
+    draw(found, out)
+    streams.say(f"ticket in {visible(str(out))}")
     return 0
 
 

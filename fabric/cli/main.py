@@ -102,7 +102,7 @@ VERBS: Final = (
 )
 
 
-EXPLAIN_QUESTIONS: Final = ("run", "roots", "changes", "minimal", "pfc", "drops", "message", "step")
+EXPLAIN_QUESTIONS: Final = ("run", "roots", "changes", "minimal", "probes", "pfc", "drops", "message", "step")
 """Actions of `fabric explain`; the first is the default."""
 
 

@@ -44,6 +44,8 @@ INHIBITIONS: Final = (
     Inhibition("FabricLosslessDrop", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricSwitchSilent", ("FabricSilentLoss",), ("fabric", "root_device")),
     Inhibition("FabricSwitchSilent", ("FabricRnicOutOfSequence",), ("fabric",)),
+    Inhibition("FabricMacMoves", ("FabricBlackHole",), ("fabric", "device")),
+    Inhibition("FabricMacMoves", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricBlackHole", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricMtuDrops", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricFcsErrors", ("FabricRnicOutOfSequence",), ("fabric",)),

@@ -48,6 +48,14 @@ def _no_way(limit: float) -> Expr:
     return above(Aggregate(Operator.SUM, lost, ("port", "traffic_class", "reason")), limit)
 
 
+def _no_way_after_moves(limit: float) -> Expr:
+    """Packets without a next hop at a switch that has counted moves of MAC addresses within ten minutes."""
+    packets = increase(select("fabric_dropped_packets_total", {"reason": "no_route"}), MINUTE_S)
+    lost = Aggregate(Operator.SUM, packets, ("port", "traffic_class", "reason"))
+    moved = Aggregate(Operator.SUM, increase(select("fabric_evpn_mac_moves_total"), 10 * MINUTE_S), ("vni",))
+    return both(above(lost, limit), above(moved, _HALF), "instance", "device")
+
+
 def _too_large(limit: float) -> Expr:
     lost = increase(select("fabric_dropped_packets_total", {"reason": "mtu"}), 5 * MINUTE_S)
     return above(Aggregate(Operator.SUM, lost, ("traffic_class", "reason")), limit)
@@ -123,6 +131,21 @@ PAGES: Final = (
         "fabric-overview",
         "device",
         "Routes that converge lose packets for moments; a table that is wrong loses them for as long as it is.",
+        settle_s=MINUTE_S,
+    ),
+    Alert(
+        "FabricMacMoves",
+        _no_way_after_moves,
+        0,
+        60,
+        Severity.CRITICAL,
+        "Packets are lost where MAC addresses move.",
+        "{device} discarded {value:count} packets within {last:60} for lack of a next hop, and has counted moves of "
+        "MAC addresses within {last:600}.",
+        "fabric-evpn-bgp",
+        "device",
+        "A host that migrates takes its address along, and routes follow within moments; a copied address or a loop "
+        "moves it again and again, and each time packets arrive where the host is not.",
         settle_s=MINUTE_S,
     ),
     Alert(

@@ -30,6 +30,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "FabricLinkDegraded": {**DEVICE, "PORT": "port"},
     "FabricLinkFlapping": {**DEVICE, "PORT": "port"},
     "FabricLosslessDrop": {"SWITCH": "device"},
+    "FabricMacMoves": {"SWITCH": "device"},
     "FabricMtuDrops": {"SWITCH": "device"},
     "FabricPfcPauseRatioHigh": {**DEVICE, "PORT": "port"},
     "FabricPfcStorm": {**LEAF_PORT, "HOST": "peer_device"},

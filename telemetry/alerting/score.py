@@ -1,7 +1,8 @@
 """The quality of a run's incidents: precision, recall and delay against the ground truth.
 
 A fault is found if an incident overlaps it and its root is a device in the fault's record. An incident that matches no
-fault is false. A link or a port in the record stands for the devices at its ends.
+fault is false. A link or a port in the record stands for the devices at its ends; of a host that moves the leaf that it
+moves to is one.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ def devices_of(record: Mapping[str, Any]) -> frozenset[str]:
 def _devices(objects: Mapping[str, Any]) -> Iterator[str]:
     for key in ("hosts", "switches", "devices"):
         yield from objects.get(key) or ()
+    if "to" in objects:  # where a host's address was learned
+        yield objects["to"]
     for key in ("ports", "links"):
         for text in objects.get(key) or ():
             yield from (end.partition(":")[0] for end in text.split("--"))

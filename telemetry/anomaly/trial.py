@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +43,21 @@ def _idle(rng: np.random.Generator) -> Floats:
     return np.asarray(np.where(rng.random(SAMPLES) < 0.1, rng.exponential(0.004, SAMPLES), 0.0))
 
 
+def _steps(rng: np.random.Generator) -> Floats:
+    """Use of a link by a training job: it computes for 8 samples and communicates for 12, the last some longer or
+    shorter.
+    """
+    found: list[float] = []
+    while len(found) < SAMPLES:
+        found += [*rng.normal(5.0, 2.0, 8), *rng.normal(90.0, 3.0, int(rng.integers(11, 14)))]
+    return np.asarray(found[:SAMPLES])
+
+
 NOISES: Final[Mapping[str, Callable[[np.random.Generator], Floats]]] = {
     "normal": _normal,
     "heavy-tailed": _heavy,
     "pause ratio": _idle,
+    "training steps": _steps,
 }
 
 
@@ -60,8 +73,14 @@ FAULTS: Final[Mapping[str, tuple[str, Callable[[Floats], Floats]]]] = {
     "drift of 0.1 sigma a sample": ("normal", lambda values: _while(values, np.arange(0.0, LONG / 2, 0.5))),
     "step of 4 sigma, heavy tails": ("heavy-tailed", lambda values: _while(values, 20.0)),
     "pause burst of 30 %": ("pause ratio", lambda values: _while(values, 0.3)),
+    "steps of a job at two thirds of their rate": (
+        "training steps",
+        lambda values: _while(values, -values[BEGIN : BEGIN + LONG] / 3),
+    ),
 }
 """Name -> (noise, effect of the fault)."""
+RIVER: Final = Path(__file__).with_name("river.json")
+"""Figures of the detectors of river on the same series, measured by `python -m bench.detectors`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +153,45 @@ at a time and has a state of fixed size. `fabric alerts show DIR --anomalies` ru
 {trials} synthetic series of {samples} samples with a fault in the middle, and the same number without one. Recall:
 faults found while they lasted ({long} samples). Precision: right alarms over all alarms, in all series. Delay: median
 number of samples from the fault to the alarm. No detector suits every fault, as the low figures show; the run scanner
-therefore uses a suitable detector for each metric (telemetry/anomaly/scan.py).
+therefore uses a suitable detector for each metric (telemetry/anomaly/scan.py). None suits a load that comes and goes
+with the steps of a job, whose mean is no normal value: what users feel there has rules (FabricJobSlowdown,
+FabricLinkDegraded).
+
+Rows of `river` are detectors of that library, version {river}, with its defaults, on the same series (`python -m
+bench.detectors`). Its PageHinkley has limits in units of the series, so it is given series over their running
+deviation. Its scorers alarm from four standard deviations on. KSWIN is not in the tables: with some 0.3 ms a sample it
+takes a hundred times as long as the others.
 
 """
 
 
+def measured(makes: Mapping[str, Callable[[], Detector]]) -> dict[str, dict[str, list[float | None]]]:
+    """Fault -> name of a detector -> true, false, delay: as RIVER keeps them."""
+    return {
+        fault: {name: [it.true, it.false, it.delay] for name, make in makes.items() for it in [trial(make, fault)]}
+        for fault in FAULTS
+    }
+
+
+def _rows(fault: str, noise: str, others: Mapping[str, Any]) -> Iterator[str]:
+    for name, make in DETECTORS.items():
+        if noise == "pause ratio" or name != "burst":  # a share is not a queue length
+            yield _row(f"`{name}`", trial(make, fault))
+    for name, (true, false, delay) in others["faults"][fault].items():
+        yield _row(f"river: {name}", Result(true, false, delay))
+
+
+def _row(name: str, it: Result) -> str:
+    precision = "" if it.precision is None else f"{it.precision:.2f}"
+    return f"| {name} | {precision} | {it.recall:.2f} | {'' if it.delay is None else f'{it.delay:g}'} |"
+
+
 def markdown() -> str:
     """docs/anomaly.md."""
-    parts = [_INTRODUCTION.format(trials=TRIALS, samples=SAMPLES, long=LONG)]
+    others = json.loads(RIVER.read_text(encoding="utf-8"))
+    parts = [_INTRODUCTION.format(trials=TRIALS, samples=SAMPLES, long=LONG, river=others["version"])]
     for fault, (noise, _) in FAULTS.items():
-        rows = []
-        for name, make in DETECTORS.items():
-            if noise != "pause ratio" and name == "burst":
-                continue  # a share is not a queue length
-            it = trial(make, fault)
-            precision = "" if it.precision is None else f"{it.precision:.2f}"
-            rows.append(f"| `{name}` | {precision} | {it.recall:.2f} | {'' if it.delay is None else f'{it.delay:g}'} |")
-        parts.append(
-            f"### {fault[0].upper()}{fault[1:]}\n\n| detector | precision | recall | delay |\n"
-            "|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
-        )
+        rows = "\n".join(_rows(fault, noise, others))
+        heads = "| detector | precision | recall | delay |\n|---|---|---|---|"
+        parts.append(f"### {fault[0].upper()}{fault[1:]}\n\n{heads}\n{rows}\n\n")
     return "".join(parts).rstrip("\n") + "\n"

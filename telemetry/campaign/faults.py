@@ -134,8 +134,9 @@ def _slow(draw: Draw, low: float, high: float, part: Part) -> Injection:
     arrival = (
         draw.load.arrival_bps if host == draw.load.receiver else draw.load.workload[0]["load"] * (draw.drawn.host_bps)
     )
-    drain = max(round(share * arrival), 10**7)
-    change = f"{host} takes {drain / 1e9:.2f}G, {share:.2f} of what arrives"
+    below_rate = draw.drawn.host_bps * 19 // 20  # a host that takes its line rate is not slow
+    drain = max(min(round(share * arrival), below_rate), 10**7)
+    change = f"{host} takes {drain / 1e9:.2f}G, {drain / arrival:.2f} of what arrives"
     group = _on_host(draw, host, (Kind.SLOW_RECEIVER,), at, draw.load.duration_ns, change, part)
     return Injection(group, ({"kind": "slow-receiver", "hosts": [host], "drain": f"{drain}bps", "at": _us(at)},))
 

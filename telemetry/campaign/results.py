@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any, Final
 
 from telemetry.campaign.truth import Group, group_of
+from telemetry.diagnosis.rehearsed import runbooks
 
 SAMPLE_NS: Final = 1_000_000
 """Sampling interval of every case."""
@@ -171,6 +172,8 @@ class Pages:
     """From a felt fault to the first alert after it; runs with one fault."""
     silent: int
     """Runs with one felt fault in which no alert fired after it."""
+    about: Share
+    """Of the pages of runs with one felt fault, after it: those with an alert whose runbook is about its kind."""
 
     def as_json(self) -> dict[str, Any]:
         """For --json."""
@@ -180,6 +183,7 @@ class Pages:
             "healthy_hours": self.healthy_hours,
             "delay_ns": {"median": quantile(self.delays_ns, 0.5), "p95": quantile(self.delays_ns, 0.95)},
             "felt_faults_without_an_alert": self.silent,
+            "pages_about_the_fault": self.about.as_json(),
         }
 
 
@@ -250,6 +254,7 @@ def _felt(total: Figures, seed: str, group: Group, root: Mapping[str, Any] | Non
 def pages(rows: Sequence[Mapping[str, Any]]) -> Pages:
     """Incidents of the alerts over all runs."""
     storms, delays, false, hours, silent = [], [], 0, 0.0, 0
+    paged, about = 0, 0
     for row in rows:
         if row["sort"] == "healthy":
             false += row["alerts"]["pages"]
@@ -259,13 +264,16 @@ def pages(rows: Sequence[Mapping[str, Any]]) -> Pages:
         group = group_of(row["groups"][0])
         if row["what"] == ["pause-storm"]:
             storms.append(row["alerts"]["pages"])
-        after = [it["fired_ns"] - group.start_ns for it in row["alerts"]["incidents"]]
-        after = [it for it in after if it >= 0]
+        its = [it for it in row["alerts"]["incidents"] if it["fired_ns"] >= group.start_ns]
+        fitting = {name for kind in group.kinds for name in runbooks(kind)}
+        named = [bool(fitting & set(it["alerts"])) for it in its if it["severity"] == "critical"]
+        paged, about = paged + len(named), about + sum(named)
+        after = [it["fired_ns"] - group.start_ns for it in its]
         if after:
             delays.append(min(after))
         else:
             silent += 1
-    return Pages(tuple(storms), false, hours, tuple(delays), silent)
+    return Pages(tuple(storms), false, hours, tuple(delays), silent, Share(about, paged))
 
 
 def root_text(root: Mapping[str, Any]) -> str:

@@ -98,18 +98,58 @@ def _refused(view: View, broken: frozenset[str]) -> Iterator[Root]:
 
 
 def _routes(view: View, broken: frozenset[str]) -> Iterator[Root]:
-    """EVPN routes that are gone for good at devices whose sessions are up."""
-    fallen: dict[str, tuple[NDArray[np.bool_], float, float]] = {}
+    """EVPN routes that are gone for good at devices whose sessions are up, at those that they were lost by."""
+    fallen: dict[str, NDArray[np.bool_]] = {}
+    told: dict[str, str] = {}
     for labels, held in view.series("fabric_evpn_routes", route_type="macip"):
-        most = float(held.max())
-        if most and held[-1] < (1 - _ROUTES_LOST) * most and labels["device"] not in broken:
-            fallen[labels["device"]] = held < (1 - _ROUTES_LOST) * most, most, float(held[-1])
-    if fallen and not broken:
-        name = max(sorted(fallen), key=lambda it: fallen[it][1] - fallen[it][2])
-        lower, most, left = fallen[name]
-        began, ended = view.span(lower)
-        text = f"{most:,.0f} MAC/IP routes before, {left:,.0f} at the end, sessions up"
-        yield Root(Kind.EVPN_LOSS, name, began, ended, (text,), members=tuple(sorted(set(fallen) - {name})))
+        device, lower = labels["device"], _fallen(held)
+        if lower is not None and device not in broken:
+            fallen[device] = lower
+            told[device] = f"{held.max():,.0f} MAC/IP routes before, {held[-1]:,.0f} at the end, sessions up"
+    if not fallen or broken:
+        return
+    lost = {name: it for name, it in _lost_by(view).items() if not set(name) & broken}
+    if not lost:  # the sessions are not known
+        name = max(sorted(fallen), key=lambda it: float(np.count_nonzero(fallen[it])))
+        lost, told = {(name,): fallen[name]}, {name: told[name]}
+    for names, lower in lost.items():
+        name, others = names[0], names[1:]
+        first = np.any([lower, fallen.get(name, lower)], axis=0)
+        began, ended = view.span(first)
+        text = f"{', '.join(others)} lost its EVPN routes, sessions up" if others else told.get(name, "")
+        members = tuple(sorted({*fallen, *others} - {name}))
+        yield Root(Kind.EVPN_LOSS, name, began, ended, (text,), members=members)
+
+
+def _lost_by(view: View) -> dict[tuple[str, ...], NDArray[np.bool_]]:
+    """(device, neighbours that have fewer EVPN routes from it) to the intervals with fewer.
+
+    A device that passes on what others withdrew has fewer itself. One that has fewer from none gave them up, if all of
+    its neighbours have fewer from it; where one of several has, that one rejects them, and is the device.
+    """
+    fewer: dict[tuple[str, str], NDArray[np.bool_]] = {}
+    given: dict[str, set[str]] = defaultdict(set)
+    for labels, held in view.series("fabric_bgp_prefixes", family=_EVPN):
+        given[labels["peer"]].add(labels["device"])
+        lower = _fallen(held)
+        if lower is not None:
+            fewer[labels["device"], labels["peer"]] = lower
+    receivers = {device for device, _ in fewer}
+    found: dict[tuple[str, ...], NDArray[np.bool_]] = {}
+    for source in sorted({peer for _, peer in fewer} - receivers):
+        of = {device: lower for (device, peer), lower in fewer.items() if peer == source}
+        if set(of) == given[source]:
+            found[source, *sorted(of)] = np.any(list(of.values()), axis=0)
+            continue
+        for device, lower in of.items():
+            found[(device,)] = lower | found.get((device,), np.zeros(view.size, np.bool_))
+    return found
+
+
+def _fallen(held: Values) -> NDArray[np.bool_] | None:
+    """Intervals with fewer routes than before, of a number that has not come back; None of others."""
+    most = float(held.max())
+    return held < (1 - _ROUTES_LOST) * most if most and held[-1] < (1 - _ROUTES_LOST) * most else None
 
 
 def _moves(view: View) -> Iterator[Root]:

@@ -26,6 +26,8 @@ _REROUTING: Final = _NO_CARRIER | {Kind.SWITCH_HANG, Kind.BGP_DOWN}
 _LOSING: Final = frozenset({Kind.SILENT_LOSS, Kind.BAD_OPTIC})
 _ROUTELESS: Final = _REROUTING | {Kind.EVPN_LOSS, Kind.MAC_MOVE}
 """After these, a device that they touch may lack a route."""
+_WITHDRAWING_NS: Final = 2_000_000
+"""Half a minute of an operator, at the pace of docs/alerts.md, for a withdrawal to leave."""
 _LOAD: Final = frozenset({Kind.OVERSUBSCRIPTION, Kind.POLARISED, Kind.ELEPHANTS, Kind.INCAST, Kind.MICROBURST})
 
 
@@ -94,7 +96,7 @@ def diagnose(store: Store, fabric: Fabric, missing: frozenset[str] = frozenset()
     broken = frozenset(device for it in cables if it.kind in _NO_CARRIER | {Kind.SWITCH_HANG} for device in _dead(it))
     losing = [it for it in cables if it.kind in _LOSING]
     control = list(control_roots(view, broken))
-    hung = frozenset(it.device for it in cables if it.kind is Kind.SWITCH_HANG)
+    hung = {it.device: it.began_ns for it in cables if it.kind is Kind.SWITCH_HANG}
     moving = [it for it in (*cables, *control) if it.kind in _REROUTING]
     routeless = [it for it in (*cables, *control) if it.kind in _ROUTELESS]
     losses = [it for it in loss_roots(view, hung) if not (it.kind is Kind.BLACK_HOLE and _follows(it, routeless))]
@@ -123,11 +125,16 @@ def _dead(root: Root) -> Sequence[str]:
 
 def _follows(root: Root, causes: Sequence[Root]) -> bool:
     """Whether losses began after a cause that touches the device, or in the same interval. The first move of an address
-    may not count, only the way back, so packets may have no next hop before the first one.
+    may not count, only the way back, so packets may have no next hop before the first one; and a leaf that loses its
+    hosts discards what is for them before it has withdrawn their routes.
     """
     return any(
         root.device in it.devices
-        and (it.began_ns <= root.began_ns or (it.kind is Kind.MAC_MOVE and it.began_ns <= root.ended_ns))
+        and (
+            it.began_ns <= root.began_ns
+            or (it.kind is Kind.MAC_MOVE and it.began_ns <= root.ended_ns)
+            or (it.kind is Kind.EVPN_LOSS and it.began_ns - _WITHDRAWING_NS <= root.began_ns)
+        )
         for it in causes
     )
 

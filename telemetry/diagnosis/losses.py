@@ -31,14 +31,19 @@ _MISPLACED: Final = 0.2
 _LEAST_PACKETS: Final = 20
 
 
-def loss_roots(view: View, hung: frozenset[str]) -> Iterator[Root]:
-    """Every root of losses; those at switches that hang are left out."""
+def loss_roots(view: View, hung: Mapping[str, int]) -> Iterator[Root]:
+    """Every root of losses; packets without a way at switches that hang are left out, from then on.
+
+    Parameters
+    ----------
+    hung : switch to the moment from which on it hangs, in ns
+    """
     wrong = list(_wrong_maps(view))
     yield from wrong
     maps = frozenset(it.device for it in wrong)
     yield from _lossless(view, maps)
     yield from _lossy(view, maps)
-    yield from _by_port(view, ("mtu",), Kind.MTU, "were larger than the port's MTU", frozenset())
+    yield from _by_port(view, ("mtu",), Kind.MTU, "were larger than the port's MTU")
     yield from _by_device(view, tuple(_NO_WAY), Kind.BLACK_HOLE, hung)
 
 
@@ -91,9 +96,13 @@ def _lossless(view: View, maps: frozenset[str]) -> Iterator[Root]:
             kind, at, why = _who(view, (port, class_), lost, reason, maps)
             if kind is not None:
                 found[kind, view.device(at), class_].append((at, lost, why))
+    missing = {(device, class_) for kind, device, class_ in found if kind is Kind.PFC_MISSING}
     for (kind, device, class_), its in found.items():
-        port, _, why = max(its, key=lambda it: float(it[1].sum()))
-        yield _root(view, kind, device, port, class_, [it[1] for it in its], why)
+        if kind is Kind.HEADROOM_SHORT:  # towards a switch without PFC no headroom is enough
+            its = [it for it in its if (view.device(view.peer(it[0])), class_) not in missing]  # noqa: PLW2901  what is left
+        if its:
+            port, _, why = max(its, key=lambda it: float(it[1].sum()))
+            yield _root(view, kind, device, port, class_, [it[1] for it in its], why)
 
 
 def _who(view: View, place: Place, lost: Values, reason: str, maps: frozenset[str]) -> tuple[Kind | None, int, str]:
@@ -180,25 +189,28 @@ def _most(its: Sequence[tuple[int, Values]]) -> int:
     return max(its, key=lambda it: float(it[1].sum()))[0]
 
 
-def _by_port(view: View, reasons: Sequence[str], kind: Kind, why: str, without: frozenset[str]) -> Iterator[Root]:
+def _by_port(view: View, reasons: Sequence[str], kind: Kind, why: str) -> Iterator[Root]:
     for (port, class_), lost in _summed(view, reasons).items():
-        if view.device(port) not in without:
-            yield _root(view, kind, view.device(port), port, class_, [lost], f"they {why}")
+        yield _root(view, kind, view.device(port), port, class_, [lost], f"they {why}")
 
 
-def _by_device(view: View, reasons: Sequence[str], kind: Kind, without: frozenset[str]) -> Iterator[Root]:
-    """Losses for lack of a route are those of a switch: its ports are where packets came in."""
+def _by_device(view: View, reasons: Sequence[str], kind: Kind, hung: Mapping[str, int]) -> Iterator[Root]:
+    """Losses for lack of a route are those of a switch: its ports are where packets came in. One that hangs later than
+    it began to lose has two faults; the sample in which it stops may show either first.
+    """
     found: dict[str, dict[str, Values]] = defaultdict(dict)
     for reason in reasons:
         for (port, _), lost in _summed(view, [reason]).items():
             its = found[view.device(port)]
             its[reason] = its[reason] + lost if reason in its else lost
+    sample_ns = int(view.times_ns[1] - view.times_ns[0])
     for device, its in found.items():
-        if device not in without:
-            began, ended = view.span(np.sum(list(its.values()), axis=0) > 0)
-            texts = (f"{count(int(lost.sum()), 'packet')} {_NO_WAY[reason]}" for reason, lost in its.items())
-            total = float(np.sum(list(its.values())))
-            yield Root(kind, device, began, ended, ("; ".join(texts),), margin=total)
+        began, ended = view.span(np.sum(list(its.values()), axis=0) > 0)
+        if device in hung and began >= hung[device] - 2 * sample_ns:
+            continue
+        texts = (f"{count(int(lost.sum()), 'packet')} {_NO_WAY[reason]}" for reason, lost in its.items())
+        total = float(np.sum(list(its.values())))
+        yield Root(kind, device, began, ended, ("; ".join(texts),), margin=total)
 
 
 def _summed(view: View, reasons: Sequence[str]) -> Mapping[Place, Values]:

@@ -39,10 +39,11 @@ A later step leaves out what an earlier one explains.
    elsewhere. MTU. Routes.
 4. **Pauses** (waits.py, queues.py). Each pause is followed, interval by interval, to what it waits for: to a host, to
    an egress queue that is not paused itself, or back to itself. Hosts: six storms at the watchdog are one
-   intermittent fault; a receive buffer that held bytes is a slow receiver, an empty one a broken NIC. A host that
-   sends no pause frames is a slow receiver, too, where its buffer held more than arrives in 20 us. Queues that pause
-   others: fewer marks than XOFFs; queues in general: CNPs that are ignored or never sent; else the load: use of
-   equal-cost links, or many senders at one host.
+   intermittent fault; a receive buffer that held bytes is a slow receiver, an empty one a broken NIC; several ports of
+   one host are one root. A host that sends no pause frames is a slow receiver, too, where its buffer held more than
+   arrives in 20 us. Queues that pause others: fewer marks than XOFFs, of which each queue of a switch has caused the
+   part that its paused time is of that of all; queues in general: CNPs that are ignored or never sent; else the load:
+   use of equal-cost links, or many senders at one host.
 
 ## Kinds
 
@@ -55,14 +56,15 @@ _TAIL: Final = """
 ## Incidents
 
 Beside each root are the messages, hosts and jobs that were hurt while it lasted, the last change before it, its
-runbooks and the playbook that rehearses it: in `fabric explain roots` (with `--json` as fields, with `--card` as a
-ticket) and on the page of `fabric report`. From there:
+runbooks and the playbook that rehearses it: in `fabric explain roots` (with `--json` as fields, with `--card text`,
+`markdown` or `png` as a ticket) and on the page of `fabric report`. From there:
 
 | question | command |
 |---|---|
 | what is wrong, where, since when, who was hurt | `fabric explain DIR`, `fabric explain roots DIR` |
 | what the parts did meanwhile | `fabric explain pfc DIR`, `fabric explain drops DIR`, `fabric explain message DIR` |
 | what changed before it | `fabric explain changes DIR` |
+| which cables probes accuse | `fabric explain probes DIR`, of a run with small messages |
 | the least that still shows it | `fabric explain minimal DIR`: a scenario file to send, or to try mitigations on |
 
 **Hurt.** A message that was under way, and failed, or took more than twice the median slowdown of messages that ended
@@ -76,10 +78,16 @@ at its devices up to its first sample interval: what people did comes before wha
 counts at neighbours, too, and a root in another log is no change before it (the session that went down with its cable).
 That a change came before does not prove that it is the reason.
 
+**The probe mesh** is small messages between hosts of one leaf and between leaves (`scenarios/probe-mesh.yml`). Every
+probe that was lost, or late, votes for the cables on its way, in their direction; the one with the highest lower bound
+of its share of bad probes is a suspect, and what it explains votes no more. It sees what no counter has and cannot tell
+why; beside each suspect is what the counters say.
+
 **The smallest scenario** is found by simulating smaller ones: without faults, entries of the workload, overlay and BGP,
 with fewer switches and hosts, shorter, with fewer names in lists, with defaults in place of settings. One is kept where
-the same kind of root is named at the same place and in the same class, and not without its faults. Hosts are renamed:
-each is where it was, by its leaf and its number there. The result is minimal for these reductions, one at a time.
+the same kind of root is named at the same place and in the same class, and not without its faults. The place of a root
+about equal-cost links (`oversubscription`, `polarised`, `elephants`) is their two tiers. Hosts are renamed: each is
+where it was, by its leaf and its number there. The result is minimal for these reductions, one at a time.
 
 ## While a run goes on
 
@@ -118,8 +126,9 @@ How often roots of a score were right was measured with tune seeds of `fabric ca
   bytes as it holds and two frames more, and is confirmed by two later samples. One or two frames are told only on
   cables that are mostly idle.
 - A leaf that hangs while it carries no traffic looks like lost BGP sessions, and is named as them.
-- Of lost EVPN routes, the device that lost most is named, not the VTEP that withdrew them; where a VTEP announces none
-  at all, it is named itself. A policy that rejects some of its routes shows as lost routes, or as packets without one.
+- Lost EVPN routes are those of the device that all of its neighbours have fewer from, while it has fewer from none;
+  where one of several neighbours has fewer, it is that one. Without the routes of each session it is the device that
+  lost most.
 - Elephants and polarisation differ by idle links and by the number of active queue pairs: no metric has flows.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,8 @@ from telemetry.diagnosis.waits import Origin, Waits
 STORMS: Final = 6
 """Storms that the watchdog found at one queue from which on they are one intermittent fault (FabricPfcwdFlapping)."""
 _LEAST_SHARE: Final = 0.02
-"""Share of all paused time below which an origin is noise: the depth of queues decides, and they change places."""
+"""Share of all paused time below which a queue is noise: the depth of queues decides, and they change places. A host
+that pauses its own port is no matter of depths."""
 _LEAST_XOFFS: Final = 8
 _MARKS: Final = "fabric_ecn_marked_packets_total"
 _BUFFER: Final = "fabric_rnic_receive_buffer_peak_bytes"
@@ -52,17 +54,52 @@ def pause_roots(view: View, found: Waits) -> Iterator[Root]:
     for members, standing in found.cycles.items():
         yield from _deadlock(view, members, standing)
     total = sum(it.total_s for it in found.origins)
-    congested = set()
+    congested, hosts = set(), []
     for origin in found.origins:
-        if origin.total_s < _LEAST_SHARE * total:
-            continue
         if origin.is_host:
-            yield _host(view, origin, total)
-        else:
+            hosts.append(_host(view, origin, total))
+        elif origin.total_s >= _LEAST_SHARE * total:
             congested.add(origin.place)
-            yield _congestion(view, origin.place, origin.paused_s, origin)
+            yield _congestion(view, origin.place, origin.paused_s, _caused(view, origin, found), origin)
+    yield from _one_a_host(hosts)
     yield from _marking(view, congested)
     yield from _late(view, {view.device(it.place[0]) for it in found.origins if it.is_host})
+
+
+def _caused(view: View, origin: Origin, found: Waits) -> Values:
+    """XOFFs of a switch that one of its queues has caused, by interval: no counter has them by queue, so each origin of
+    the switch has the part that its paused time is of that of all.
+    """
+    port, priority = origin.place
+    its = [
+        it.paused_s
+        for it in found.origins
+        if not it.is_host and it.place[1] == priority and view.device(it.place[0]) == view.device(port)
+    ]
+    total = np.sum(its, axis=0)
+    share = np.divide(origin.paused_s, total, out=np.zeros(view.size), where=total > 0)
+    return np.asarray(share * _xoffs(view, origin.place))
+
+
+def _xoffs(view: View, place: Place) -> Values:
+    """XOFFs of the switch of a queue, in its class, by interval."""
+    port, priority = place
+    its = [it for (at, class_), it in view.xoffs.items() if class_ == priority and view.device(at) == view.device(port)]
+    return np.asarray(np.sum(its, axis=0)) if its else np.zeros(view.size)
+
+
+def _one_a_host(roots: Sequence[Root]) -> Iterator[Root]:
+    """Several ports of a host that pause in one class are one root, at the port that paused most: they share memory,
+    PCIe and driver.
+    """
+    of_hosts: dict[tuple[str, int | None], list[Root]] = {}
+    for root in roots:
+        of_hosts.setdefault((root.device, root.priority), []).append(root)
+    for first, *others in of_hosts.values():
+        its = (first, *others)
+        began, ended = min(it.began_ns for it in its), max(it.ended_ns for it in its)
+        evidence = tuple(text for it in its for text in it.evidence)
+        yield replace(first, began_ns=began, ended_ns=ended, evidence=evidence)
 
 
 def _late(view: View, pausing: set[str]) -> Iterator[Root]:
@@ -129,41 +166,37 @@ def _drains(view: View, name: str, at_switch: Place, paused_s: float) -> tuple[K
     return kind, f"its pauses last {format_time_ps(round(mean_s * PS_PER_S))} each; its receive buffer is not known"
 
 
-def _congestion(view: View, place: Place, weight: Values, origin: Origin | None) -> Root:
-    """An egress queue that is not paused and holds others up, or marks for long."""
+def _congestion(view: View, place: Place, weight: Values, caused: Values, origin: Origin | None) -> Root:
+    """An egress queue that is not paused and holds others up, or marks for long.
+
+    Parameters
+    ----------
+    weight : (n,) above 0 in the intervals that show it
+    caused : (n,) XOFFs that it has caused
+    """
     port, priority = place
     intervals = weight > 0
     began, ended = view.span(intervals)
-    marks = float(view.at(view.growth(_MARKS), place)[intervals].sum())
+    marked = view.at(view.growth(_MARKS), place)
+    marks, xoffs = float(marked[intervals].sum()), float(caused[intervals].sum())
     device = view.device(port)
-    xoffs = sum(
-        float(it[intervals].sum()) for (at, class_), it in view.xoffs.items()
-        if class_ == priority and view.device(at) == device
-    )  # fmt: skip
-    depth = f"{marks:,.0f} packets marked, {count(int(xoffs), 'XOFF')} sent"
+    depth = f"{marks:,.0f} packets marked, {count(round(xoffs), 'XOFF')} sent"
     if origin is not None:
         depth += f", others paused for {format_time_ps(round(origin.total_s * PS_PER_S))}"
     kind, text, members = _kind(view, place, intervals, marks, xoffs, pauses=origin is not None)
     if kind is Kind.ECN_WRONG:  # it may have marked before
-        began, ended = view.span(intervals & _unmarked(view, place))
+        began, ended = view.span(intervals & (caused > marked))
     return Root(
         kind, device, began, ended, tuple(it for it in (text, depth) if it), view.port(port).name, priority, members,
         margin=xoffs / _LEAST_XOFFS if kind in {Kind.ECN_WRONG, Kind.CC_OFF} else 1.0,
     )  # fmt: skip
 
 
-def _unmarked(view: View, place: Place) -> NDArray[np.bool_]:
-    """Intervals in which the switch of a queue sent more XOFFs of its class than the queue marked packets."""
-    port, priority = place
-    its = [it for (at, class_), it in view.xoffs.items() if class_ == priority and view.device(at) == view.device(port)]
-    return np.asarray(np.sum(its, axis=0) > view.at(view.growth(_MARKS), place))
-
-
 def _kind(
     view: View, place: Place, intervals: NDArray[np.bool_], marks: float, xoffs: float, *, pauses: bool
 ) -> tuple[Kind, str, tuple[str, ...]]:
-    """(kind, the deciding evidence, further devices). XOFFs are those of the whole switch: a queue that pauses nobody
-    has caused none of them.
+    """(kind, the deciding evidence, further devices). A queue that pauses nobody has caused no XOFF; its switch may
+    have sent some.
     """
     port, _ = place
     if pauses and xoffs >= _LEAST_XOFFS and marks < xoffs and _uses_marks(view):
@@ -268,6 +301,6 @@ def _marking(view: View, without: set[Place]) -> Iterator[Root]:
         if used.min() > _FULL and len(equals) > 1:
             if frozenset(equals) not in full:
                 full.add(frozenset(equals))
-                yield _congestion(view, place, np.where(intervals, 1.0, 0.0), None)
+                yield _congestion(view, place, np.where(intervals, 1.0, 0.0), _xoffs(view, place), None)
         elif _use(view, [port], intervals)[0] > _FULL and used.max() > _UNEVEN * used.mean():
-            yield _congestion(view, place, np.where(intervals, 1.0, 0.0), None)
+            yield _congestion(view, place, np.where(intervals, 1.0, 0.0), _xoffs(view, place), None)

@@ -14,7 +14,7 @@ from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.select import nearest
 from fabric.visible import command
 from telemetry.drill.folder import Folder, now
-from telemetry.drill.incidents import ANSWERS, INCIDENTS, KINDS, NONE, Incident
+from telemetry.drill.incidents import INCIDENTS, KINDS, NONE, Incident
 from telemetry.drill.simulated import FULL, POLLED, Simulated, simulated
 
 ANY: Final = "any"
@@ -53,9 +53,7 @@ def drawn(kind: str, level: int, seed: int) -> Incident:
         fitting = [it for it in INCIDENTS if kind in {it.kind, it.name, it.name.rpartition("/")[2]}]
         if not fitting:
             known = [*KINDS, NONE, ANY, *(it.name for it in INCIDENTS)]
-            text = (
-                "no drill simulates this kind yet" if kind in ANSWERS else "there is no such kind, and no such scenario"
-            )
+            text = "there is no such kind, and no such scenario"
             raise InputErrors("options", [Problem(f"--kind {kind}", text, nearest(kind, known, "kinds and scenarios"))])
         if not healthy and all(it.kind == NONE for it in fitting):
             hint = "add --level 3, or give another kind"
@@ -67,7 +65,7 @@ def drawn(kind: str, level: int, seed: int) -> Incident:
 def begun(incident: Incident, level: int, seed: int, out: Path, admit: Callable[[Scenario], Admit]) -> Folder:
     """Simulate an incident and write its folder. Raises: InputErrors, FabricError for the folder."""
     what = LEVELS[level]
-    run = simulated(incident.file, seed, what.profile, admit)
+    run = simulated(incident, seed, what.profile, admit)
     fabric = run.aliases.fabric(run.fabric, "drill")
     index: dict[str, Any] = {
         "started": now(),
@@ -105,7 +103,7 @@ def _secret(incident: Incident, run: Simulated, seed: int) -> dict[str, Any]:
         "also": [told(f"{it.kind.value} at {it.place}: {'; '.join(it.evidence)}") for it in others],
         "names": {place: _place(run, place) for place in incident.places},
         "reproduce": [
-            command("fabric", "run", file, "--set", f"run.seed={seed % 1_000_000}", "--out", f"runs/{name}"),
+            command("fabric", "run", file, "--set", f"run.seed={incident.run_seed(seed)}", "--out", f"runs/{name}"),
             command("fabric", "explain", "roots", f"runs/{name}"),
         ],
     }

@@ -1,9 +1,7 @@
 """The incidents that a drill draws from: scenarios of the package whose root cause is known.
 
 A root here is what the scenario sets or breaks, not what telemetry/diagnosis finds. Scenarios whose root no metric
-shows (the crash of a leaf that carries no traffic, for example) are left out: nobody could answer them. So are three
-kinds whose root a drill's seed decides: whether elephants meet on one link, and whether many senders are an incast or a
-microburst at the samples of the drill.
+shows (the crash of a leaf that carries no traffic, for example) are left out: nobody could answer them.
 """
 
 from __future__ import annotations
@@ -31,6 +29,13 @@ class Incident:
     """'device' or 'device:port' in the scenario's names, the usual answer first: both ends of a cable are right."""
     priority: int | None = None
     """Class; None where the root concerns all of them."""
+    seeds: tuple[int, ...] = ()
+    """Seeds of the run with which the root is there, where a seed decides: whether large flows meet on one link. ():
+    any. Names of devices follow the drill's own seed."""
+
+    def run_seed(self, seed: int) -> int:
+        """The seed of the run, for that of a drill."""
+        return self.seeds[seed % len(self.seeds)] if self.seeds else seed % 1_000_000
 
     @property
     def file(self) -> Path:
@@ -77,6 +82,9 @@ INCIDENTS: Final = (
     Incident("drills/mac-move", Kind.MAC_MOVE, ("leaf2", "leaf1")),
     Incident("drills/oversubscription", Kind.OVERSUBSCRIPTION, (*_LEAVES, "spine1", "spine2")),
     Incident("drills/polarised", Kind.POLARISED, _POD_SPINES),
+    Incident("drills/incast", Kind.INCAST, ("leaf1:Ethernet0",), 3),
+    Incident("drills/microburst", Kind.MICROBURST, ("leaf1:Ethernet0",), 3),
+    Incident("drills/elephants", Kind.ELEPHANTS, ("leaf1",), 3, seeds=(1, 2, 5, 8, 9, 11)),
     Incident("alerts/link-flapping", Kind.LINK_FLAP, ("leaf1:Ethernet16", "spine1:Ethernet0")),
     Incident("alerts/silent-spine", Kind.SWITCH_HANG, ("spine1",)),
     Incident("alerts/mtu-small", Kind.MTU, ("leaf1",)),

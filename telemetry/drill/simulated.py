@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +26,7 @@ from telemetry.catalogue.observation import Observation
 from telemetry.diagnosis.diagnose import METRICS, diagnose
 from telemetry.diagnosis.root import Root
 from telemetry.drill.aliases import Aliases, drawn, natural
+from telemetry.drill.incidents import Incident
 from telemetry.record.polling.poller import Poller
 from telemetry.record.polling.profiles import PROFILES
 from telemetry.record.sampler import Sampler
@@ -64,10 +64,10 @@ class Simulated:
     duration_ns: int
 
 
-def simulated(file: Path, seed: int, profile: str, admit: Callable[[Scenario], Admit]) -> Simulated:
-    """Simulate a scenario with a seed, under names drawn from it. Raises: InputErrors, InvariantError."""
-    sets = [f"run.seed={seed % 1_000_000}"]
-    scenario = load_scenario(file, sets)
+def simulated(incident: Incident, seed: int, profile: str, admit: Callable[[Scenario], Admit]) -> Simulated:
+    """Simulate an incident, under names drawn from the drill's seed. Raises: InputErrors, InvariantError."""
+    sets = [f"run.seed={incident.run_seed(seed)}"]
+    scenario = load_scenario(incident.file, sets)
     compiled, plan = simulate.prepare(scenario, sets=sets, admit=admit(scenario))
     engine = Emulator(
         compiled.fabric,

@@ -113,6 +113,19 @@ class Asking:
         info = f'fabric_port_info{{instance="{self._instance}"}}'
         return Quantity(f"({of.expr}) * on (instance, device, port) group_left ({', '.join(labels)}) {info}", of.unit)
 
+    def discarded(self, reasons: str) -> Quantity:
+        """Packets discarded for these reasons, by device; 0 without any: a reason has rows from its first drop on."""
+        found = self.rate("fabric_dropped_packets_total", by="device", reason=reasons)
+        none = f"0 * max by (instance, device) ({self.rows('fabric_port_up')})"
+        return Quantity(f"{found.expr} or {none}", found.unit)
+
+    def from_peer(self, of: Quantity) -> Quantity:
+        """Rows by port under the names of the ports at the other ends of their cables."""
+        named = self.towards(of, "peer_device", "peer_port").expr
+        moved = f'label_replace({named}, "device", "$1", "peer_device", "(.*)")'
+        moved = f'label_replace({moved}, "port", "$1", "peer_port", "(.*)")'
+        return Quantity(f"max by (instance, device, port) ({moved})", of.unit)
+
     def facing(self, of: Quantity, role: str) -> Quantity:
         """Rows by port whose cable ends at a device of this role."""
         peers = self._as_peers(f'fabric_device_info{{instance="{self._instance}", role="{role}"}}')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from typing import Final
 
 from fabric.runs.rundir import RunDir
@@ -14,19 +15,41 @@ from telemetry.diagnosis.seen import IDEAL
 from telemetry.sources.incidents import Incident, incidents_of
 
 WIDTH: Final = 80
-_AGAIN: Final = "See it again"
-_SEVERITY: Final = ("traffic is lost or blocked", "traffic is slower", "what a network is built for")
+AGAIN: Final = "See it again"
+SEVERITY: Final = ("traffic is lost or blocked", "traffic is slower", "what a network is built for")
 """By Root.rank."""
 
 
-def card(run: RunDir, form: str, view: str = IDEAL) -> str:
-    """The ticket, ready to print; one sentence where no metric of the view shows a fault. Raises: RunDirError."""
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a card says, in any form."""
+
+    root: Root
+    fields: dict[str, list[str]]
+    """Title of each field to its lines, in their order."""
+    end_ns: int
+    """End of the run."""
+    change_ns: int | None
+    """When the last change before the root was made; None: there was none."""
+
+
+def ticket(run: RunDir, view: str = IDEAL) -> Ticket | None:
+    """The first root of a run; None where no metric of the view shows a fault. Raises: RunDirError."""
     found = incidents_of(run, view)
     if not found:
-        return "No root cause: no metric shows a fault.\n"
+        return None
     first = found[0]
     fields = _fields(run, first, [it.root for it in found[1:]])
-    return _markdown(first.root, fields) if form == "markdown" else _text(first.root, fields)
+    change = None if first.change is None else first.change.time_ns
+    return Ticket(first.root, fields, int(run.summary["stop"]["time_ns"]), change)
+
+
+def card(run: RunDir, form: str, view: str = IDEAL) -> str:
+    """The ticket as text or Markdown, ready to print; one sentence where there is none. Raises: RunDirError."""
+    found = ticket(run, view)
+    if found is None:
+        return "No root cause: no metric shows a fault.\n"
+    return _markdown(found.root, found.fields) if form == "markdown" else _text(found.root, found.fields)
 
 
 def _fields(run: RunDir, incident: Incident, others: list[Root]) -> dict[str, list[str]]:
@@ -40,7 +63,7 @@ def _fields(run: RunDir, incident: Incident, others: list[Root]) -> dict[str, li
     found: dict[str, list[str]] = {
         "Root": [f"{root.kind.value}: {meaning.title}"],
         "Place": [root.place + (f", with {', '.join(root.members)}" if root.members else "")],
-        "Severity": [_SEVERITY[root.rank]],
+        "Severity": [SEVERITY[root.rank]],
         "First seen": [moment(root.began_ns)],
         "Last seen": [moment(root.ended_ns)],
         "Hurt": incident.hurt.lines,
@@ -49,7 +72,7 @@ def _fields(run: RunDir, incident: Incident, others: list[Root]) -> dict[str, li
         "Evidence": list(root.evidence),
         "First act": [meaning.act],
         "Read": incident.reading,
-        _AGAIN: [command(*words, "--out", "again"), command("fabric", "explain", "roots", "again")],
+        AGAIN: [command(*words, "--out", "again"), command("fabric", "explain", "roots", "again")],
     }
     if others:
         found["Also"] = [f"{it.kind.value} at {it.place}" for it in others]
@@ -78,13 +101,13 @@ def _text(root: Root, fields: dict[str, list[str]]) -> str:
 
 def _folded(text: str, width: int, title: str) -> list[str]:
     """Lines of a value; a command is copied whole, so it is not folded."""
-    return [text] if title == _AGAIN else textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return [text] if title == AGAIN else textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _markdown(root: Root, fields: dict[str, list[str]]) -> str:
     lines = [f"## Incident: {in_markdown(root.kind.value)} at {in_markdown(root.place)}", ""]
     for title, values in fields.items():
-        if title == _AGAIN:
+        if title == AGAIN:
             lines += [f"**{title}**", "", "```", *(visible(it) for it in values), "```", ""]
         elif len(values) == 1:
             lines += [f"**{title}:** {in_markdown(values[0])}", ""]

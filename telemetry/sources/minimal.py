@@ -1,8 +1,9 @@
 """The smallest scenario in which the diagnosis still names a root cause of a run, found by simulating smaller ones.
 
 A smaller scenario is kept where the same kind of root is named at the same place and in the same class, and where the
-scenario has faults also only where the same scenario without them has no such root. Reductions (reducing.py) are tried
-until none of them is kept, or until the number of runs is used up.
+scenario has faults also only where the same scenario without them has no such root. The place of a root about
+equal-cost links is their two tiers: which of the links is the fullest is chance, and other flows choose another one.
+Reductions (reducing.py) are tried until none of them is kept, or until the number of runs is used up.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ _ANY: Final = ({"kind": "all-to-all", "size": "1KB"},)
 Tell = Callable[[str], None]
 Target = tuple[Kind, tuple[str, ...], tuple[str, ...], int | None]
 """Kind, place of the device, place of the device at the other end of its port, class."""
+_OF_TIERS: Final = frozenset({Kind.POLARISED, Kind.ELEPHANTS, Kind.OVERSUBSCRIPTION})
+"""Kinds that are about a group of equal-cost links."""
 
 
 @dataclass(slots=True)
@@ -235,7 +238,10 @@ def _target(root: Root, fabric: Fabric) -> Target:
     node = fabric.by_name.get(root.device)
     if node is not None and root.port:
         port = next(it for it in node.ports if fabric.ports[it].name == root.port)
-        other = places[fabric.node_of(fabric.ports[port].peer).name]
+        peer = fabric.node_of(fabric.ports[port].peer)
+        other = places[peer.name]
+        if root.kind in _OF_TIERS and min(node.tier, peer.tier) >= 0:
+            return root.kind, (f"tier {node.tier}",), (f"tier {peer.tier}",), root.priority
     return root.kind, places.get(root.device, (root.device,)), other, root.priority
 
 

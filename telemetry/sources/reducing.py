@@ -223,8 +223,8 @@ def _expanded(patterns: Sequence[str], hosts: Sequence[str]) -> list[str]:
 
 def _renamed(data: Data, old: Fabric, new: Fabric) -> Data | None:
     """The scenario with the hosts and ports of the smaller fabric: each host is where it was, by its leaf and its
-    number there, and each port leads where it did. None where an entry of the workload or a fault has no host left;
-    settings of hosts and ports that are gone go with them.
+    number there, and each port leads where it did; numbers of an entry that count hosts shrink with them. None where an
+    entry of the workload or a fault has no host left; settings of hosts and ports that are gone go with them.
     """
     there = {place: name for name, place in places_of(new).items()}
     places = places_of(old)
@@ -240,6 +240,7 @@ def _renamed(data: Data, old: Fabric, new: Fabric) -> Data | None:
             found[section] = {field: value for field, value in kept.items() if value is not None}
     for section in ("workload", "faults"):
         for entry in found.get(section) or ():
+            before = len(entry.get("hosts") or hosts)
             for field, value in entry.items():
                 if field in {"name", "kind"}:
                     continue
@@ -247,7 +248,16 @@ def _renamed(data: Data, old: Fabric, new: Fabric) -> Data | None:
                 if changed is None:
                     return None
                 entry[field] = changed
+            _fit(entry, before, len(entry.get("hosts") or new.hosts))
     return found
+
+
+def _fit(entry: dict[str, Any], before: int, after: int) -> None:
+    """A shift leads as far across the fabric as it did, so to the other pod where it did; all but one may send."""
+    if isinstance(entry.get("shift"), int):
+        entry["shift"] = max(entry["shift"] * after // before, 1)
+    if isinstance(entry.get("fan_in"), int):
+        entry["fan_in"] = max(min(entry["fan_in"], after - 1), 1)
 
 
 def _ends_of(fabric: Fabric) -> dict[str, tuple[object, ...]]:

@@ -57,6 +57,11 @@ def test_cases_are_valid_scenarios_in_about_the_mix() -> None:
     assert {it.scenario["topology"]["kind"] for it in cases} == {*SHAPES["tune"], *SHAPES["test"]}
 
 
+def test_a_nearly_slow_host_is_never_faster_than_its_line() -> None:
+    [fault] = draw_case(TuneSeed(220)).scenario["faults"]  # twice what arrives there is more than a NIC receives
+    assert (fault["kind"], fault["drain"]) == ("slow-receiver", "95000000000bps")
+
+
 def test_test_seeds_have_chips_and_shapes_that_tune_seeds_lack() -> None:
     assert set(CHIPS["test"]) - set(CHIPS["tune"])
     assert set(SHAPES["test"]) - set(SHAPES["tune"])
@@ -129,6 +134,21 @@ def test_figures_of_rows() -> None:
     assert pages([_row("tune/0")]).delays_ns == (4 * _MS,)
     group = _group(Kind.BAD_OPTIC, "leaf1")
     assert group_of(json.loads(json.dumps(group.as_json()))) == group
+
+
+def test_a_page_is_about_the_fault_where_an_alert_of_its_kind_is_in_it() -> None:
+    def paging(*alerts: str, at_ms: int = 9) -> dict[str, Any]:
+        incident = {"fired_ns": at_ms * _MS, "severity": "critical", "alerts": list(alerts)}
+        return {"pages": 1, "incidents": [incident]}
+
+    group = _group(Kind.MAC_MOVE, "leaf1").as_json()
+    shown = [
+        _row(f"tune/{row}", what=["mac-move"], groups=[group], alerts=alerts)
+        for row, alerts in enumerate(
+            (paging("FabricBlackHole", "FabricMacMoves"), paging("FabricBlackHole"), paging("FabricBlackHole", at_ms=2))
+        )
+    ]
+    assert (pages(shown).about.part, pages(shown).about.whole) == (1, 2)  # before the fault it is about something else
 
 
 def test_no_table_is_fitted_on_test_seeds() -> None:
@@ -255,9 +275,11 @@ def test_a_small_campaign_is_resumed_read_and_written(tmp_path: Path, capsys: py
 
 
 def test_a_page_tells_which_seeds_are_fresh() -> None:
-    rows = [{"seed": f"test/{number}"} for number in (0, 1, 2, 110, 112)]
-    assert page._numbers(rows) == "0 to 2 and 110 and 112"
+    seen = page.SEEN
+    rows = [{"seed": f"test/{number}"} for number in (0, 1, 2, seen, seen + 2)]
+    assert page._numbers(rows) == f"0 to 2 and {seen} and {seen + 2}"
     assert page._fresh(rows[:3], Table("", 0, {})) == ""
+    assert "None of them is on this page" in page._fresh(rows[3:], Table("", 0, {}))
 
 
 def test_a_first_seed_of_0_is_an_option_too(capsys: pytest.CaptureFixture[str]) -> None:

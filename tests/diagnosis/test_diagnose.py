@@ -12,10 +12,11 @@ import pytest
 import yaml
 from numpy.typing import NDArray
 
-from telemetry.diagnosis import cables
+from telemetry.diagnosis import cables, queues
 from telemetry.diagnosis.control import control_roots
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.diagnosis.view import View
+from telemetry.diagnosis.waits import Origin, Waits
 from tests.diagnosis.conftest import LEAF_SPINE, Diagnose, scenario
 
 _INCAST = {"kind": "incast", "receiver": "host1", "senders": ["host[5-9]", "host1[0-2]"], "size": "20MB"}
@@ -157,6 +158,20 @@ def test_two_faults_are_two_roots(diagnosed: Diagnose) -> None:
     )
     assert {(it.kind.value, it.device) for it in found if it.rank < 2} >= {("broken-nic", "host1")}
     assert any(it.kind == "bad-optic" and it.devices == {"leaf4", "spine2"} for it in found)
+
+
+def test_a_host_that_pauses_both_of_its_switches_is_one_root(diagnosed: Diagnose) -> None:
+    topology = {
+        "kind": "dual-tor", "racks": 2, "hosts_per_rack": 3, "spines": 2, "host_rate": "100G", "fabric_rate": "100G",
+    }  # fmt: skip
+    slow = {"kind": "slow-receiver", "hosts": ["host4"], "drain": "5G", "at": "500us"}
+    load = {"kind": "incast", "receiver": "host4", "senders": ["host1", "host2", "host3"], "size": "10MB"}
+    qps = {"qp": {"per": "pair", "count": 4}}
+    found = diagnosed(scenario(slow, topology=topology, workload=[load], transport=qps))
+    [root] = [it for it in found if it.kind is Kind.SLOW_RECEIVER]
+    assert root.device == "host4"
+    assert len(root.evidence) == 2
+    assert root.port in {"eth0", "eth1"}
 
 
 def test_an_outage_that_begins_between_samples_is_one(diagnosed: Diagnose) -> None:
@@ -368,6 +383,36 @@ def moved(*counts: tuple[str, str, int]) -> list[Root]:
         series=series, drops=lambda _: {}, size=2, span=lambda _: (0, 1), fabric=SimpleNamespace(hosts=())
     )
     return list(control_roots(cast("Any", view), frozenset()))
+
+
+def test_the_leaf_whose_hosts_left_is_the_root_of_lost_routes_and_of_what_is_lost_meanwhile(
+    diagnosed: Diagnose,
+) -> None:
+    data = yaml.safe_load((_ROOT / "scenarios/drills/evpn-loss.yml").read_text(encoding="utf-8"))
+    leave = {"kind": "host-leave", "hosts": ["host5", "host6", "host7", "host8"], "at": "4ms"}
+    found = diagnosed(data | {"faults": [leave]})
+    roots = [it for it in found if it.kind in {Kind.EVPN_LOSS, Kind.BLACK_HOLE, Kind.BGP_DOWN, Kind.MAC_MOVE}]
+    assert [(it.kind, it.device) for it in roots] == [(Kind.EVPN_LOSS, "leaf2")]
+    assert {"spine1", "leaf1"} <= roots[0].devices
+
+
+def test_a_queue_has_caused_the_xoffs_of_its_switch_that_its_paused_time_is_of_all() -> None:
+    sides = {0: "spine1", 1: "spine1", 2: "spine1", 3: "spine2"}
+    view = cast(
+        "View",
+        SimpleNamespace(
+            size=2, device=sides.__getitem__, xoffs={(2, 3): np.array([60.0, 8.0]), (2, 4): np.array([9.0, 9.0]),
+                                                     (3, 3): np.array([5.0, 5.0])},
+        ),
+    )  # fmt: skip
+    one, other, far = (
+        Origin((port, 3), is_host=False, paused_s=np.array(paused))
+        for port, paused in ((0, [1.0, 0.0]), (1, [3.0, 2.0]), (3, [9.0, 9.0]))
+    )
+    found = Waits([one, other, far], {})
+    assert queues._caused(view, one, found).tolist() == [15.0, 0.0]
+    assert queues._caused(view, other, found).tolist() == [45.0, 8.0]
+    assert queues._caused(view, far, found).tolist() == [5.0, 5.0]
 
 
 def test_moves_of_addresses_of_several_vnis_are_not_those_of_one() -> None:

@@ -11,7 +11,9 @@ import yaml
 
 from fabric.cli.main import main
 from fabric.runs.rundir import RunDir
-from telemetry.diagnosis.root import Kind
+from fabric.scenario.compile.scenario import admitted_fabric
+from fabric.scenario.load import build_scenario
+from telemetry.diagnosis.root import Kind, Root
 from telemetry.sources import minimal as search
 from telemetry.sources.roots import roots_of
 from tests.diagnosis.conftest import played, scenario
@@ -56,6 +58,23 @@ def test_the_smallest_scenario_has_the_root_and_nothing_else(
     assert main(again) == 0
     same = yaml.safe_load((tmp_path / "twice.yml").read_text(encoding="utf-8"))
     assert {**same, "name": ""} == {**data, "name": ""}
+
+
+def test_the_place_of_a_root_about_equal_cost_links_is_their_tiers() -> None:
+    topology = {"kind": "clos3", "pods": 2, "leaves_per_pod": 2, "spines_per_pod": 2, "super_spines": 2, "core": "full",
+                "hosts_per_leaf": 2, "host_rate": "25G", "fabric_rate": "50G"}  # fmt: skip
+    fabric = admitted_fabric(build_scenario(scenario(topology=topology), Path("x.yml")))
+
+    def target(kind: Kind, device: str, towards: str) -> object:
+        ports = fabric.by_name[device].ports
+        port = next(fabric.ports[it].name for it in ports if fabric.peer_of(it).name == towards)
+        return search._target(Root(kind, device, 0, 1, (), port, 3), fabric)
+
+    up, other = ("p1-spine1", "superspine1"), ("p2-spine2", "superspine2")
+    assert target(Kind.POLARISED, *up) == target(Kind.POLARISED, *other)
+    assert target(Kind.POLARISED, *up) != target(Kind.ELEPHANTS, *up)
+    assert target(Kind.POLARISED, *up) != target(Kind.POLARISED, "p1-leaf1", "p1-spine1")
+    assert target(Kind.ECN_WRONG, *up) != target(Kind.ECN_WRONG, *other)
 
 
 def test_the_number_of_runs_bounds_the_search(hole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,16 @@ def test_a_fabric_without_a_host_that_is_needed_is_not_tried() -> None:
     assert "topology.spines 2 to 1" in made(reducing.fewer_devices, nobody)
 
 
+def test_numbers_that_count_hosts_shrink_with_them() -> None:
+    across = {"name": "across", "kind": "permutation", "shift": 8, "size": "1MB"}
+    some = across | {"name": "some", "hosts": ["host[1-4]", "host[9-12]"], "shift": 4}
+    many = {"name": "many", "kind": "incast", "receiver": "host1", "fan_in": 12, "size": "1MB"}
+    smaller = made(reducing.fewer_devices, scenario(workload=[across, some, many]))["topology.hosts_per_leaf 4 to 2"]
+    entries = smaller["workload"]
+    assert [it.get("shift") for it in entries] == [4, 2, None]  # still to the leaf on the other side
+    assert entries[2]["fan_in"] == 7
+
+
 def test_a_number_that_makes_nothing_smaller_is_not_tried() -> None:
     data = scenario()
     data["topology"] = {**data["topology"], "host_breakout": 1}

@@ -74,6 +74,36 @@ def test_a_card_is_a_ticket_with_who_was_hurt_and_commands(run: Path, capsys: py
     assert main(["explain", "roots", str(run), "--card", "text", "--json"]) == 2
 
 
+def test_a_card_as_a_picture_is_a_png_with_the_words_of_the_text(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "roots", str(run), "--card", "png"]) == 0
+    assert capsys.readouterr() == ("", "ticket in diagnosed-incident.png\n")
+    content = (tmp_path / "diagnosed-incident.png").read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert int.from_bytes(content[16:20], "big") == 1500
+    assert main(["explain", "roots", str(run), "--card", "text", "--out", "card.txt"]) == 0
+    assert (tmp_path / "card.txt").read_text(encoding="utf-8").startswith("INCIDENT bad-optic at ")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--card", "png", "--out", "card.jpg"], "is no name of a PNG picture"),
+        (["--card", "png", "--out", "absent/card.png"], "absent is no folder"),
+        (["--card", "png", "--json"], "contradicts --json"),
+        (["--out", "card.png"], "add --card"),
+    ],
+)
+def test_a_card_is_refused_with_a_remedy(
+    run: Path, words: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(run.parent)
+    assert main(["explain", "roots", str(run), *words]) == 2
+    assert text in capsys.readouterr().err
+
+
 def test_messages_hurt_are_those_that_took_longer_than_before(run: Path) -> None:
     found = RunDir.open(run)
     [root] = roots_of(found)

@@ -13,8 +13,11 @@ from typing import Any, Final
 import pytest
 
 from fabric.cli.main import main
+from telemetry.alerting.alert import Alert
 from telemetry.alerting.alerts import ALERTS
+from telemetry.alerting.promql.model import Aggregate, Binary, Expr, Number, Over, Relabel, Select, Symbol
 from telemetry.alerting.render import RUNBOOKS
+from telemetry.alerting.rules import RECORDINGS
 from telemetry.catalogue.metrics import BY_NAME, CATALOGUE
 from telemetry.grafana.dashboards import BOARDS
 from telemetry.grafana.model import Board, Need, Panel, Query, Unit
@@ -46,6 +49,7 @@ SITUATIONS: Final[Mapping[str, tuple[str, frozenset[Need]]]] = {
     "tenant-routing": ("8ms", ROUTED),
     "alerts/arp-flood": ("6ms", frozenset({Need.SPINES, Need.PFC, Need.BGP, Need.OVERLAY, Need.ARP})),
     "link-failure": ("2ms", LOSSLESS | {Need.ECN}),
+    "alerts/silent-spine": ("8ms", LOSSLESS | {Need.ECN}),
     "pfc-off": ("2ms", frozenset({Need.SPINES, Need.ENDED})),
     "spray": ("2ms", LOSSLESS | {Need.ECN}),
 }
@@ -63,9 +67,12 @@ QUIET: Final = frozenset(
         "Discarded on arrival",
         "CNPs ignored",
         "Spurious retransmissions",
+        "Packets larger than the MTU",
     }
 )
 """Panels of what these fabrics never do: their data are zeros."""
+
+INFOS: Final = frozenset(name for name in BY_NAME if name.endswith("_info"))
 
 
 @pytest.mark.parametrize("uid", SHOWN)
@@ -128,6 +135,27 @@ def test_a_legend_names_labels_that_some_metric_of_the_query_has(board: Board, p
 def test_uids_and_titles_are_unique_and_every_alert_leads_to_a_dashboard() -> None:
     assert len({board.uid for board in BOARDS}) == len(BOARDS) == len({board.title for board in BOARDS})
     assert {alert.dashboard for alert in ALERTS} <= set(SHOWN)
+
+
+def deciding(of: Expr) -> set[str]:
+    """Metrics of an expression whose values decide: not those of sets on the right, and not the rows of value 1."""
+    match of:
+        case Number():
+            return set()
+        case Select(metric=metric):
+            recorded = {rule.name: rule.expr for rule in RECORDINGS}
+            return deciding(recorded[metric]) if metric in recorded else {metric} - INFOS
+        case Over(of=inner) | Aggregate(of=inner) | Relabel(of=inner):
+            return deciding(inner)
+        case Binary(symbol=symbol, left=left, right=right):
+            return deciding(left) | (set() if symbol in {Symbol.AND, Symbol.UNLESS} else deciding(right))
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda it: it.name)
+def test_what_decides_an_alert_is_on_panels_of_the_dashboard_that_it_leads_to(alert: Alert) -> None:
+    (board,) = (it for it in BOARDS if it.uid == alert.dashboard)
+    asked = {name for panel in board.panels for it in panel.queries for name in re.findall(r"fabric_\w+", it.of.expr)}
+    assert deciding(alert.expr) - asked == set()
 
 
 @pytest.mark.parametrize("uid", SHOWN)

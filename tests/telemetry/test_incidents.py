@@ -253,6 +253,7 @@ def test_without_incidents_or_faults_there_is_no_share() -> None:
         ({"links": ["leaf1:Ethernet0--spine1:Ethernet8"], "bit_error_ratio": 1e-6}, {"leaf1", "spine1"}),
         ({"ports": ["leaf1:Ethernet0", "leaf1:Ethernet4"], "changes": {}}, {"leaf1"}),
         ({"hosts": ["host1"], "switches": ["s1"], "via": ["s2"]}, {"host1", "s1"}),
+        ({"hosts": ["host1"], "to": "leaf2", "cable": "none"}, {"host1", "leaf2"}),
     ],
 )
 def test_devices_of_a_truth_record_are_those_that_were_broken(objects: dict[str, object], devices: set[str]) -> None:

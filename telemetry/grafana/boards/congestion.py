@@ -64,13 +64,22 @@ BOARD: Final = Board(
                     "sampling period.",
                 ),
                 Panel(
-                    "Marks and pauses of switches",
+                    "Packets marked and admitted, by switch",
                     Kind.LINES,
                     (
                         Query(_ASK.rate("fabric_ecn_marked_packets_total", by="device"), "{{device}} marks"),
                         Query(_ASK.rate("fabric_pg_admitted_packets_total", by="device"), "{{device}} admits"),
                     ),
                     "Packets marked beside packets admitted.",
+                ),
+                Panel(
+                    "XOFF episodes, by switch",
+                    Kind.LINES,
+                    (Query(_ASK.rate("fabric_pg_xoff_episodes_total", by="device"), "{{device}}"),),
+                    "Times that a switch paused a neighbour. A switch with XOFFs and without marks gives senders no "
+                    "signal to slow down; with fewer marks than XOFFs it marks too late.",
+                    24,
+                    needs=(Need.PFC,),
                 ),
             ),
         ),

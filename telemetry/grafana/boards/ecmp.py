@@ -17,7 +17,8 @@ def _of_members(operator: str, of: str = _LOAD.expr) -> str:
     return f"{operator} by (instance, device) ({of})"
 
 
-_IMBALANCE: Final = Quantity(f"{_of_members('max')} / ({_of_members('avg')} > 0)", Unit.TIMES)
+_USE: Final = f"({_LOAD.expr}) / on (instance, device, port) {_ASK.rows('fabric_port_speed_bytes_per_second')}"
+_IMBALANCE: Final = Quantity(f"{_of_members('max', _USE)} / ({_of_members('avg', _USE)} > 0)", Unit.TIMES)
 _FAIRNESS: Final = Quantity(
     f"{_of_members('sum')} ^ 2 / ({_of_members('count')} * {_of_members('sum', f'({_LOAD.expr}) ^ 2')} > 0)", Unit.SHARE
 )
@@ -37,8 +38,8 @@ BOARD: Final = Board(
                     "Busiest member over the mean",
                     Kind.LINES,
                     (Query(_IMBALANCE, "{{device}}"),),
-                    "1x is perfect balance; the number of members is one path for everything. Few large flows or a "
-                    "polarised hash raise it.",
+                    "Share of line rate. 1x is perfect balance; the number of members is one path for everything. Few "
+                    "large flows or a polarised hash raise it.",
                     limits=(1.5, 2),
                 ),
                 Panel(

@@ -90,6 +90,12 @@ BOARD: Final = Board(
                     needs=(Need.OVERLAY,),
                 ),
                 Panel(
+                    "Packets without a next hop",
+                    Kind.LINES,
+                    (Query(_ASK.discarded("no_route"), "{{device}}"),),
+                    "Discarded. Where an address moves, these are packets for a host that is not there.",
+                ),
+                Panel(
                     "Share of ARP requests flooded",
                     Kind.LINES,
                     (Query(over(_FLOODED, Quantity(f"{_FLOODED.expr} + {_SUPPRESSED.expr}", _FLOODED.unit)), _VNI),),

@@ -20,6 +20,11 @@ def _per_step(name: str) -> Quantity:
 
 
 _STEP_TIME: Final = _ASK.rate("fabric_job_step_seconds_total")
+_SLOWEST: Final = over(
+    _ASK.rate("fabric_job_computation_seconds_total"),
+    _ASK.rate("fabric_job_median_computation_seconds_total"),
+    Unit.TIMES,
+)
 _EXPOSED: Final = _ASK.rate("fabric_job_exposed_communication_seconds_total")
 
 BOARD: Final = Board(
@@ -99,8 +104,12 @@ BOARD: Final = Board(
                 Panel(
                     "Slowest over median rank",
                     Kind.LINES,
-                    (Query(Quantity(_ASK.rows("fabric_job_straggler_ratio"), Unit.TIMES), _JOB),),
-                    "Computation in the last step; 1x is even. Unequal stages of a pipeline raise it, too.",
+                    (
+                        Query(Quantity(_ASK.rows("fabric_job_straggler_ratio"), Unit.TIMES), f"{_JOB} last step"),
+                        Query(_SLOWEST, f"{_JOB} mean"),
+                    ),
+                    "Computation in the last step, and in all steps of the window; 1x is even. Unequal stages of a "
+                    "pipeline raise it, too.",
                     limits=(1.2, 1.5),
                     needs=_JOBS,
                 ),

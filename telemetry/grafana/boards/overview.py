@@ -7,7 +7,7 @@ from typing import Final
 from telemetry.alerting.alerts import STOPPED_RATIO
 from telemetry.grafana.clock import clock
 from telemetry.grafana.model import Board, Kind, Need, Panel, Quantity, Query, Section, Unit
-from telemetry.grafana.queries import DEVICES, INSTANCES, RANGE, Asking, top
+from telemetry.grafana.queries import DEVICES, INSTANCES, RANGE, WINDOW, Asking, top
 
 _ASK: Final = Asking(INSTANCES, DEVICES)
 _ALL: Final = Asking(INSTANCES)
@@ -56,6 +56,41 @@ _REFUSED: Final = _or_none(
     f"sum by (instance) (increase({_ASK.rows('fabric_pg_dropped_packets_total')}[{RANGE}]) "
     f"and on (instance, device, port, priority) {_ASK.rows('fabric_pg_lossless')} == 1)"
 )
+
+
+def _frames(asking: Asking, way: str) -> Quantity:
+    """Frames without those of PFC, by port."""
+    frames = asking.rate(f"fabric_port_{way}_packets_total", by="device, port").expr
+    pauses = asking.rate(f"fabric_port_{way}_pause_frames_total", by="device, port").expr
+    return Quantity(f"({frames}) - ({pauses})", Unit.PACKETS_PER_SECOND)
+
+
+def _received() -> Quantity:
+    """Frames that a switch receives over those that its neighbours send to it."""
+    sent = f"sum by (instance, device) ({_ALL.from_peer(_frames(_ALL, 'transmit')).expr})"
+    received = f"sum by (instance, device) ({_frames(_ASK, 'receive').expr})"
+    hosts = _ALL.rows("fabric_device_info", role="host")
+    return Quantity(f"{received} / ({sent} > 0) unless on (instance, device) {hosts}", Unit.SHARE)
+
+
+def _missing() -> Quantity:
+    """Bytes sent to a port in a window less those that it received and those that a full cable holds."""
+    held = f"{_ALL.rows('fabric_port_speed_bytes_per_second')} * {_ALL.rows('fabric_port_arrival_delay_seconds')}"
+    sent = Quantity(f"increase({_ALL.rows('fabric_port_transmit_bytes_total')}[{WINDOW}]) - {held}", Unit.BYTES)
+    received = f"increase({_ASK.rows('fabric_port_receive_bytes_total')}[{WINDOW}])"
+    return Quantity(f"clamp_min({_ALL.from_peer(sent).expr} - on (instance, device, port) {received}, 0)", Unit.BYTES)
+
+
+_SPEEDS: Final = Quantity(
+    f"min by (instance, device) ({_ASK.rows('fabric_port_speed_bytes_per_second')} "
+    f"/ {_ASK.rows('fabric_port_configured_speed_bytes_per_second')})",
+    Unit.SHARE,
+)
+
+
+def _lines(title: str, of: Quantity, legend: str, about: str, limits: tuple[float, ...] = ()) -> Panel:
+    return Panel(title, Kind.LINES, (Query(of, legend),), about, width=8, limits=limits)
+
 
 BOARD: Final = Board(
     "fabric-overview",
@@ -122,6 +157,49 @@ BOARD: Final = Board(
                     (1,),
                 ),
                 _count("Messages given up", "fabric_rnic_messages_failed_total", "Their queue pair failed."),
+            ),
+        ),
+        Section(
+            "Losses without congestion, and links",
+            (
+                _lines(
+                    "Packets without a way",
+                    _ASK.discarded("~no_route|ttl"),
+                    "{{device}}",
+                    "Discarded because no route leads on, or in a forwarding loop. Routes that converge lose packets "
+                    "for moments, a wrong table for as long as it is wrong.",
+                ),
+                _lines(
+                    "Packets larger than the MTU",
+                    _ASK.discarded("mtu"),
+                    "{{device}}",
+                    "Discarded for their size. VXLAN adds 50 bytes; a fabric whose MTU fits them discards none.",
+                ),
+                _lines(
+                    "Sent and not received",
+                    top(10, _missing()),
+                    "{{device}}:{{port}}",
+                    "Bytes that the other end of the cable sent, that did not arrive, and that the cable does not "
+                    "hold. Damaged frames have a counter, silent losses only this.",
+                ),
+                _lines(
+                    "Received of what neighbours send",
+                    _received(),
+                    "{{device}}",
+                    "Frames without PFC, all cables of a switch together; at 0 % it has carrier and forwards nothing.",
+                ),
+                _lines(
+                    "Slowest port over its configured speed",
+                    _SPEEDS,
+                    "{{device}}",
+                    "Below 100 % a port of the device has lost lanes, and ECMP goes on sending it a full share.",
+                ),
+                _lines(
+                    "Time without carrier",
+                    top(10, _ASK.rate("fabric_port_down_seconds_total")),
+                    "{{device}}:{{port}}",
+                    "Share of time. Outages between two samples are in it, which the state of a port does not show.",
+                ),
             ),
         ),
         Section(
