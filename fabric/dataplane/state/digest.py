@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 
+from fabric.dataplane.state import fill_pint
 from fabric.dataplane.state.codes import CongestionControl, Issue, Recovery
 from fabric.dataplane.state.types import State
 
@@ -113,6 +114,8 @@ def digest(state: State) -> str:
     series = TRANSFERS if state.config[0]["n_transfers"] else ()
     if series:
         state = _told(state)
+    if CongestionControl.PINT in state.config["cc"]:
+        state = state._replace(loads=fill_pint.loads(state))
     routed = ROUTED if state.config[0]["n_l3"] else ()
     any_order = state.config[0]["recovery"] == Recovery.OUT_OF_ORDER
     streams = STREAMS if state.config[0]["n_streams"] else ()

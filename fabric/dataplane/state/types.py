@@ -512,9 +512,10 @@ class _Tables(NamedTuple):
     swift: Table  # control_tables.SWIFT
     cubic: Table  # control_tables.CUBIC
     departures: Table  # control_tables.DEPARTURE
-    loads: NDArray[np.float64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 1: full
+    loads: NDArray[np.int64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 8192: full, rounded
     load_terms: Table  # control_tables.PINT_PORT
     logs: NDArray[np.int32]  # HPCC-PINT: (LOGARITHMS,) or (1,) of whole numbers, to the base 2, in steps of 1/32768
+    powers: NDArray[np.float64]  # HPCC-PINT: (POWERS,) or (1,) of 2
     pint_codes: Table  # control_tables.PINT_CODE
     draws: Table  # HPCC-PINT: RANDOM, (n_nodes,) or (1,)
     generator: NDArray[np.int64]  # HPCC-PINT, insertion order: rng.WORDS words of one generator; else (1,)

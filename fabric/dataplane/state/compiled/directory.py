@@ -111,9 +111,10 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "swift": ct.SWIFT,
     "cubic": ct.CUBIC,
     "departures": ct.DEPARTURE,
-    "loads": np.dtype(np.float64),
+    "loads": np.dtype(np.int64),
     "load_terms": ct.PINT_PORT,
     "logs": np.dtype(np.int32),
+    "powers": np.dtype(np.float64),
     "pint_codes": ct.PINT_CODE,
     "draws": t.RANDOM,
 }
