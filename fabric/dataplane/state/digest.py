@@ -43,6 +43,10 @@ OF_CONTROL = {
     CongestionControl.PINT: ("hpcc", "departures", "loads", "draws"),
 }
 """Also observable with these congestion controls."""
+NOTICES = ("notices", "noticed")
+"""Also observable where switches send congestion notices. The counters of ports are left out, so that other digests are
+those of earlier versions: tx_bytes has what they count.
+"""
 _OF_RECOVERY = (
     "out_of_order_pkts",
     "out_of_order_peak_pkts",
@@ -66,6 +70,8 @@ _POINTERS = {
         "shaped",
         "held",
         "scale_up",
+        "tx_notice_pkts",
+        "rx_notice_pkts",
     ),
     "queues": ("head", "tail", "share"),
     # They follow from the others' history, so this digest is that of earlier versions. That of a run is not: its tables
@@ -131,6 +137,7 @@ def digest(state: State) -> str:
         *control,
         *streams,
         *series,
+        *(NOTICES if state.config[0]["notices"] else ()),
     ):
         table = getattr(state, name)
         skipped = _POINTERS.get(name, ())

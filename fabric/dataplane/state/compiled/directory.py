@@ -68,6 +68,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "members": t.MEMBER,
     "random": t.RANDOM,
     "flowlets": t.FLOWLET,
+    "notices": t.NOTICE,
+    "noticed": t.NOTICED,
     "losses": t.LOSS,
     "shares": t.SHARE,
     "shapers": st.SHAPER,
