@@ -121,7 +121,7 @@ def digest(state: State) -> str:
     if series:
         state = _told(state)
     if CongestionControl.PINT in state.config["cc"]:
-        state = state._replace(loads=fill_pint.loads(state))
+        state = state._replace(loads=fill_pint.loads(state).view(np.int64))  # their bits
     routed = ROUTED if state.config[0]["n_l3"] else ()
     any_order = state.config[0]["recovery"] == Recovery.OUT_OF_ORDER
     streams = STREAMS if state.config[0]["n_streams"] else ()
