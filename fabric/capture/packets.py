@@ -36,6 +36,7 @@ _VXLAN_PORT: Final = 4789
 _FCS, _ETHERNET, _TAG, _UDP, _BTH, _ICRC, _RETH, _AETH = 4, 14, 4, 8, 12, 4, 16, 4
 _VXLAN: Final = 50
 _PFC_ADDRESS: Final = "01:80:c2:00:00:01"
+_EXPERIMENTAL: Final = 0x88B5
 _BROADCAST_MAC: Final = "ff:ff:ff:ff:ff:ff"
 _NOBODY: Final = "10.255.255.254"
 """Asked for by an ARP request for an address that no host has."""
@@ -65,6 +66,7 @@ KINDS: Final[Mapping[PacketKind, str]] = {
     PacketKind.ARP_REPLY: "arp",
     PacketKind.FLOODED: "flooded",
     PacketKind.DATAGRAM: "datagram",
+    PacketKind.NOTICE: "notice",
 }
 """Words of --kind."""
 
@@ -113,6 +115,8 @@ class Packets:
         cable = _mac(self._addresses.port_mac[out]), _mac(self._addresses.port_mac[self._fabric.ports[out].peer])
         if row["kind"] == PacketKind.PFC:
             return self._pause(row, cable[0])
+        if row["kind"] == PacketKind.NOTICE:
+            return self._notice(row, cable)
         if not int(row["flags"]) & PacketFlag.ENCAP:
             ends = self._ends(row, out, cable)
             return self._own(row, *ends, int(row["size"]), int(row["dscp"]), int(row["ecn"]), int(row["ttl"]))
@@ -128,6 +132,17 @@ class Packets:
             "ethernet": {"source": mac, "destination": _PFC_ADDRESS},
             "class_based_pause": {"quanta": quanta},
             "zeros": int(row["size"]) - _FCS - _ETHERNET - 20,
+        }
+
+    def _notice(self, row: np.void, cable: tuple[str, str]) -> Frame:
+        """No vendor publishes the format: the position of the port at its switch, and ns, under a type for experiments
+        (IEEE 802 clause 9.2.4).
+        """
+        told = int(self._fabric.ports[int(row["in_port"])].index).to_bytes(2) + int(row["seq"]).to_bytes(4)
+        return {
+            "ethernet": {"source": cable[0], "destination": cable[1], "type": _EXPERIMENTAL},
+            "payload": told.hex(),
+            "zeros": int(row["size"]) - _FCS - _ETHERNET - len(told),
         }
 
     def _ends(self, row: np.void, out: int, cable: tuple[str, str]) -> tuple[str, str]:

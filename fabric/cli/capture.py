@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LIMIT: Final = 100_000
 _BGP: Final = "bgp"
-_KINDS: Final = ("data", "ack", "nak", "cnp", "pfc", "arp", "datagram", "flooded", _BGP)
+_KINDS: Final = ("data", "ack", "nak", "cnp", "pfc", "arp", "datagram", "flooded", "notice", _BGP)
 _Packet = tuple[int, str, "Frame"]
 """(time in picoseconds, kind, frame with its notes)."""
 

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from fabric.dataplane.engine.follow import End
+from fabric.dataplane.state.codes import LoadBalance
 from fabric.dataplane.state.schedule import pair_bytes
 from fabric.forwarding.flowpath import (
     ENTROPY_PORTS,
@@ -30,6 +31,13 @@ from fabric.topology.addressing import ipv4_text
 from fabric.topology.model import Fabric, Node
 from fabric.units import PS_PER_NS, format_rate_bps, format_time_ps
 
+_BY_QUEUES: Final = frozenset({LoadBalance.ADAPTIVE, LoadBalance.FLOWLET})
+_RULES: Final = {
+    LoadBalance.SPRAY: "each packet to the next port in turn",
+    LoadBalance.ADAPTIVE: "each packet to the port whose queues drain first",
+    LoadBalance.FLOWLET: "a flow, after each gap, to the port whose queues drain first",
+}
+_SHOWN: Final = 8
 _ENDS: Final = {End.ARRIVED: "", End.NO_ROUTE: "no route", End.LOOP: "loop", End.SPREAD: "spread over the members"}
 
 
@@ -81,7 +89,7 @@ def explain_path(
         title,
         status,
         verdict,
-        (*notes, Prose(_flow_text(at, query, taken)), *words),
+        (*notes, Prose(_flow_text(at, query, taken)), *words, *_spreading(at, query.dst.id, taken.path)),
         (
             Section("paths", "Paths", (_path_table(at, paths, taken, shares, ports=ports),)),
             Section("choice", "How the path was chosen", (_choice_table(at, taken),)),
@@ -98,6 +106,25 @@ def explain_path(
             ),
         ),
     )
+
+
+def _spreading(at: Forwarding, dst: int, path: Path) -> tuple[Prose, ...]:
+    """How the switch that spreads packets chooses, and of which queues behind its neighbours it is told."""
+    if path.end is not End.SPREAD:
+        return ()
+    last, switches = at.fabric.peer_of(path.ports[-1]), at.params.switches
+    rule = switches[last.id].load_balance
+    text = f"{last.name} sends {_RULES[rule]}."
+    told = []
+    for port in at.next_ports(last.id, dst) if rule in _BY_QUEUES else ():
+        peer = at.fabric.peer_of(port)
+        if not peer.is_host and switches[peer.id].notice_bytes:
+            behind = [it for it in at.next_ports(peer.id, dst) if not at.fabric.peer_of(it).is_host]
+            told += [f"{at.fabric.port_name(it)} ({switches[peer.id].notice_bytes:,} bytes)" for it in behind]
+    if told:
+        shown = ", ".join(told[:_SHOWN]) + (f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else "")
+        text += f" It is told when so many bytes wait behind its neighbours: {shown}."
+    return (Prose(text),)
 
 
 def no_path_between_tenants(query: FlowQuery, src_tenant: str, dst_tenant: str, title: str) -> Document:

@@ -215,6 +215,8 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _port("rx_pkts", C, "packets", "Received."),
     _port("tx_pause_pkts", C, "frames", "PFC frames sent, all priorities together."),
     _port("rx_pause_pkts", C, "frames", "PFC frames received."),
+    _port("tx_notice_pkts", C, "frames", "Congestion notices sent to the neighbouring switch."),
+    _port("rx_notice_pkts", C, "frames", "Congestion notices received from it."),
     _port("fcs_errors", C, "frames", "Received with a wrong FCS."),
     _port("dropped_pkts", C, "packets", "Discarded at this port, all reasons."),
     _port("dropped_bytes", C, "bytes", "Discarded at this port, all reasons."),

@@ -177,6 +177,26 @@ def _switches(scenario: Scenario) -> _Found:
                     "has no effect without load_balancing: flowlet",
                     "set it, or remove flowlet_gap",
                 )
+    chosen = {getattr(settings, "load_balancing", None) for _, settings in every}
+    for path, settings in every:
+        place = f"{path}.congestion_notices"
+        told = getattr(settings, "congestion_notices", None)
+        if told in (None, "off") or "congestion_notices" not in changed(settings, "switches"):
+            continue
+        if told == 0:
+            yield place, "is 0, so that an empty queue would count as congested", "give 1B or more, as 100KB, or off"
+        if not chosen & {"adaptive", "flowlet"}:
+            yield (
+                place,
+                "has no effect without load_balancing: adaptive or flowlet, which alone look at queues",
+                "set one of them, or remove congestion_notices",
+            )
+        if scenario.vxlan is not None:
+            yield (
+                place,
+                "does not work with vxlan: notices are of routes to hosts, and tunnels take routes to leaves",
+                "remove congestion_notices or vxlan",
+            )
     if (
         scenario.pfc == "on"
         and scenario.switches.lossless == ()

@@ -302,6 +302,10 @@ FLOW: Final = (
 """Single messages."""
 
 ECMP: Final = (
+    counter("port_transmit_congestion_notices", "", Rows.PORT, "ports.tx_notice_pkts",
+             "Congestion notices sent to the switch behind this port: how long queues of other ports are."),
+    counter("port_receive_congestion_notices", "", Rows.PORT, "ports.rx_notice_pkts",
+             "Congestion notices received from the switch behind this port, about its other ports."),
     counter("ecmp_member_packets", "packets", Rows.MEMBER, "members.pkts",
              "Packets that a group of next hops sent by this port."),
     counter("ecmp_member_bytes", "bytes", Rows.MEMBER, "members.bytes",

@@ -15,30 +15,31 @@ from answering import apply, begin
 from worlds import LOSSLESS, World
 
 from fabric.dataplane.engine.driver import Emulator
-from fabric.dataplane.state.codes import TELEMETRY_WORDS, CongestionControl
+from fabric.dataplane.state import fill_pint
+from fabric.dataplane.state.codes import TELEMETRY_WORDS, CongestionControl, PacketKind
 from fabric.dataplane.state.compiled.jit import entry
 from fabric.dataplane.state.control_tables import CODES, LOGARITHMS
-from fabric.dataplane.state.fill_pint import fill_pint
 from fabric.dataplane.state.rng import seeded
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pint
 
 G: Final = 10**9
+DATA: Final = int(PacketKind.DATA)
 LINE_BPS: Final = 25 * G
 
 
 @entry
 def coded(state: State, load: float) -> int:
     """The code of a load, drawn by device 0."""
-    return pint._code(state, 0, load, -1)
+    return pint._code(state, 0, max(math.ceil(load * 512), 1), -1)
 
 
 @entry
 def terms(state: State, size_bytes: int, rate_bps: int) -> int:
-    """Note in State.loads[1] the term of a frame of this size on port 0 at a speed."""
-    state.ports[0]["rate_bps"] = rate_bps
-    pint._log_rate(state, 0)
-    state.loads[1] = pint._load_of_frame(state, 0, 0, size_bytes)
+    """Note the term of a frame of this size on port 0 at a speed."""
+    if state.load_terms[0]["rate_bps"] != rate_bps:
+        pint._renew(state, 0, rate_bps)
+    state.load_terms[0]["frame_load_ratio"] = pint._load_of_frame(state, 0, 0, size_bytes)
     return 0
 
 
@@ -55,10 +56,10 @@ def differences(state: State, count: int) -> int:
         state.draws[0]["count"] = count
         code = pint.computed_code(state, 0, number)
         state.draws[0]["count"] = count
-        if pint._code(state, 0, number / 512, -1) != code:
+        if pint._code(state, 0, number, -1) != code:
             found += 1
         state.draws[0]["count"] = count
-        if pint._code(state, 0, number / 512, code) > code or state.draws[0]["count"] != count + 1:
+        if pint._code(state, 0, number, code) > code or state.draws[0]["count"] != count + 1:
             found += 1
     return found
 
@@ -69,7 +70,7 @@ def started() -> State:
     state = Emulator(worlds.topology(world), worlds.parameters(world, worlds.topology(world))).state
     config = state.config[0]
     config["accepted"], config["code_base"], config["code_scale"] = 65536, 1.01, 1 / math.log(1.01)
-    fill_pint(state)
+    fill_pint.fill_pint(state)
     state.qps[0]["line_bps"] = LINE_BPS
     begin(state)
     state.qps[0]["next_psn"] = 10
@@ -122,8 +123,49 @@ def test_the_term_of_a_frame_is_that_of_its_size_and_of_the_speed_of_the_port() 
     span, kept = float(state.config[0]["span_ns"]), state.load_terms[0]
     for size_bytes, gbps in ((1100, 25), (84, 25), (1100, 25), (500, 25), (84, 25), (84, 100), (1100, 100), (84, 25)):
         terms(state, size_bytes, gbps * G)
-        assert float(state.loads[1]) == pytest.approx(size_bytes * 8e9 / (gbps * G * span), rel=1e-3)
+        assert float(kept["frame_load_ratio"]) == pytest.approx(size_bytes * 8e9 / (gbps * G * span), rel=1e-3)
     assert (int(kept["bytes"]), int(kept["other_bytes"])) == (84, 0)  # the last speed has had one size only
+
+
+@entry
+def left(state: State, packet: int, size_bytes: int, waiting_bytes: int, now_ps: int) -> int:
+    """A data frame of this size begins to leave port 0, where so much waits; returns its code."""
+    state.ports[0]["nonempty"], state.queues[0]["depth_bytes"] = 1, waiting_bytes
+    state.packets[packet]["kind"], state.packets[packet]["size"] = DATA, size_bytes
+    state.telemetry[packet * state.config[0]["telemetry_words"]] = 0
+    pint.forwarded(state, 0, 0, packet, now_ps)
+    return int(state.telemetry[packet * state.config[0]["telemetry_words"]])
+
+
+@pytest.mark.parametrize("gap_ns", [1, 84, 88, 3000, 10**6])
+def test_a_port_s_load_is_rounded_as_the_exact_sum_is(gap_ns: int) -> None:
+    state, now_ps = started(), 10**9
+    queues = np.random.default_rng(gap_ns).integers(0, 40_000, 400).tolist()
+    for place, waiting_bytes in enumerate(queues):
+        now_ps += 1000 * (gap_ns + place % 5)
+        code = left(state, 1, 1100 if place % 3 else 84, waiting_bytes if place % 4 else 0, now_ps)
+        load = float(fill_pint.loads(state)[0])
+        assert int(state.loads[0]) == math.floor(load * 8192 + 0.5)
+        state.draws[0]["count"] -= 1  # the last number drawn is the code's
+        assert code == coded(state, load) & int(state.config[0]["code_mask"])
+    assert int(state.loads[0]) > 0
+
+
+def test_a_load_close_to_a_whole_unit_is_summed_exactly() -> None:
+    state = started()
+    state.config[0]["span_ns"] = 1 << 13
+    fill_pint.fill_pint(state)
+    # 2048 bytes at 16 Gbit/s take 1024 ns: an eighth of the span, 1024 whole units but for the last bits.
+    state.ports[0]["rate_bps"], state.departures[0]["bytes"] = 16 * G, 2048
+    left(state, 1, 1100, 0, 10**9)
+    load = float(fill_pint.loads(state)[0])
+    assert abs(load * 8192 - 1024) < 1e-6
+    assert int(state.loads[0]) == math.floor(load * 8192 + 0.5)
+    state.draws[0]["count"] = 0
+    wanted = coded(state, load) & int(state.config[0]["code_mask"])
+    state.draws[0]["count"], state.load_terms[0] = 0, 0
+    state.departures[0]["bytes"], state.loads[0] = 2048, 0
+    assert left(state, 1, 1100, 0, 10**10) == wanted
 
 
 def test_an_empty_port_has_code_0() -> None:

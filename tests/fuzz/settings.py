@@ -348,6 +348,7 @@ of(
     tc_to_pg=_table(8),
     tc_to_queue=_table(8),
     flowlet_gap=one_of("50us", "1us", "1ps"),
+    congestion_notices=one_of("off", "1B", "20KB", "10MB"),
 )
 of(SwitchOverride, 30, [_selected], switch=one_of("*"), port=one_of("*"))
 of(SwitchesSpec, 12, [_fitting])

@@ -230,6 +230,11 @@ CASES: Final[Mapping[str, Tree]] = {
         "transport": {"recovery": "selective", "window": "200KB"},
     },
     "adaptive": {**CLOS, "switches": {"load_balancing": "adaptive"}},
+    "congestion-notices": {
+        **CLOS,
+        "topology": {**CLOS["topology"], "link_overrides": [{"a": "p2-leaf1", "b": "p2-spine1", "rate": "25G"}]},
+        "switches": {"load_balancing": "adaptive", "congestion_notices": "5KB"},
+    },
     "weighted": {
         **CLOS,
         "topology": {**CLOS["topology"], "link_overrides": [{"a": "*", "b": "superspine1", "rate": "50G"}]},

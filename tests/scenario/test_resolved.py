@@ -121,6 +121,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no timeout": {"transport": {"retransmit_timeout": "off"}},
     "spray": {"switches": {"load_balancing": "spray"}},
     "adaptive": {"switches": {"load_balancing": "adaptive"}},
+    "congestion notices": {"switches": {"load_balancing": "adaptive", "congestion_notices": "50KB"}},
     "weighted": {"switches": {"load_balancing": "weighted"}},
     "hash of queue pairs": {
         "switches": {"hash": {"fields": ["source-ip", "destination-ip", "destination-qp"]}},

@@ -8,15 +8,16 @@ from fabric.dataplane.host import arp, datagrams, nic, pause_storm, receiver, sl
 from fabric.dataplane.port import shaper, transmit, wire
 from fabric.dataplane.port.flowcontrol import gate
 from fabric.dataplane.port.flowcontrol import hooks as flow
-from fabric.dataplane.state.codes import Aux, Stop
+from fabric.dataplane.state.codes import Aux, PacketKind, Stop
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
-from fabric.dataplane.switch import egress, ingress, watchdog
+from fabric.dataplane.switch import egress, ingress, notice, watchdog
 
 _NONE, _UNKNOWN = int(Stop.NONE), int(Stop.UNKNOWN_EVENT)
 _FLOW, _WATCHDOG, _WAKE, _START = int(Aux.PFC), int(Aux.WATCHDOG), int(Aux.WAKE), int(Aux.START)
 _TIMEOUT, _DRAIN, _NOTIFY, _STORM = int(Aux.TIMEOUT), int(Aux.DRAIN), int(Aux.NOTIFY), int(Aux.STORM)
 _ARP, _TRANSFER, _DATAGRAM, _SHAPER = int(Aux.ARP), int(Aux.TRANSFER), int(Aux.DATAGRAM), int(Aux.SHAPER)
+_NOTICE = int(PacketKind.NOTICE)
 u = np.uint32
 
 
@@ -99,7 +100,9 @@ def handle(state: State, device: int, source: int, now_ps: int) -> int:
     if source < 2 * n_ports:
         port = first + source - n_ports
         packet = wire.pop_control(state, device, port, source)
-        if flow.receive(state, device, port, packet, now_ps):
+        if i64(state.packets[packet]["kind"]) == _NOTICE:
+            notice.receive(state, device, port, packet, now_ps)
+        elif flow.receive(state, device, port, packet, now_ps):
             kick(state, device, port, now_ps)
         return _NONE
     if source < 3 * n_ports:

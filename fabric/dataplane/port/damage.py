@@ -12,6 +12,7 @@ from fabric.dataplane.state.types import State
 INTACT = -1
 
 _DATA, _DATAGRAM, _PFC = int(PacketKind.DATA), int(PacketKind.DATAGRAM), int(PacketKind.PFC)
+_NOTICE = int(PacketKind.NOTICE)
 _FCS, _INJECTED = int(DropReason.FCS), int(DropReason.INJECTED)
 _ERRORS = int(RandomUse.ERRORS)
 
@@ -27,7 +28,7 @@ def damaged(state: State, device: int, port: int, packet: np.uint32) -> int:
             row["fcs_errors"] += 1
             return _FCS
     kind = i64(state.packets[packet]["kind"])
-    if row["first_loss"] == 0 or kind == _PFC:
+    if row["first_loss"] == 0 or kind in (_PFC, _NOTICE):
         return INTACT
     carries_data = kind in (_DATA, _DATAGRAM)
     found, at = INTACT, i64(row["first_loss"])

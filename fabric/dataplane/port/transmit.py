@@ -13,11 +13,11 @@ import numpy as np
 from fabric.dataplane.port import wire
 from fabric.dataplane.port.flowcontrol import gate
 from fabric.dataplane.state import calendar, departures, pool
-from fabric.dataplane.state.codes import INFINITY_PS, Order
+from fabric.dataplane.state.codes import INFINITY_PS, Order, PacketKind
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import TX_SIZES, State
 
-_INSERTION = int(Order.INSERTION)
+_INSERTION, _NOTICE = int(Order.INSERTION), int(PacketKind.NOTICE)
 u = np.uint32
 
 
@@ -104,8 +104,11 @@ def send_control(state: State, device: int, port: int, now_ps: int) -> None:
     if not gate.is_own_frame(i64(state.packets[packet]["kind"])):
         launch(state, device, port, packet, end_ps)
         return
-    row["tx_pause_pkts"] += 1
-    gate.count_sent(state, port, i64(state.packets[packet]["classes"]), i64(state.packets[packet]["xoff"]))
+    if i64(state.packets[packet]["kind"]) == _NOTICE:
+        row["tx_notice_pkts"] += 1
+    else:
+        row["tx_pause_pkts"] += 1
+        gate.count_sent(state, port, i64(state.packets[packet]["classes"]), i64(state.packets[packet]["xoff"]))
     if state.config[0]["order"] == _INSERTION:
         calendar.schedule(state, device, free_source(state, port), end_ps, calendar.NEW_ORDER)
     wire.append_control(state, device, port, packet, end_ps + i64(row["pause_delay_ps"]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.state import control_tables as ct
 from fabric.dataplane.state import datagram_tables as dt
+from fabric.dataplane.state import fill_notices
 from fabric.dataplane.state import shaper_tables as st
 from fabric.dataplane.state import transfer_tables as tt
 from fabric.dataplane.state import types as t
@@ -107,7 +108,7 @@ def build(
     n_streams = 0 if params.streams is None else len(params.streams)
     n_vnis = 0 if params.vxlan is None else len(params.vxlan.vnis)
     n_subnets, n_l3, n_routes, n_tunnels = routed_tables(fabric, params)
-    devices, tree, leaf_device = _devices(fabric, _flooding_vteps(fabric, params))
+    devices, tree, leaf_device = _devices(fabric, _flooding_vteps(fabric, params), notices=fill_notices.used(params))
     sack_window = _sack_window(params)
     packet_slots = packet_slots_of(params)
     n_packet_slots, n_boards = int(packet_slots.sum()), max(len(packet_slots), 1)
@@ -172,6 +173,8 @@ def build(
         cells=t.rows(t.TX_SIZES, np.uint16),
         random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
+        notices=t.rows(n_ports if fill_notices.used(params) else 1, t.NOTICE),
+        noticed=t.rows(fill_notices.rows(fabric, params), t.NOTICED),
         losses=t.rows(1, t.LOSS),
         storms=t.rows(1, t.STORM),
         shares=t.rows(1 + sum(len(port.egress_shares) for port in params.ports), t.SHARE),
@@ -200,9 +203,10 @@ def build(
         swift=t.rows(max(n_qps, 1) if CongestionControl.SWIFT in controls else 1, ct.SWIFT),
         cubic=t.rows(max(n_qps, 1) if CongestionControl.CUBIC in controls else 1, ct.CUBIC),
         departures=t.rows(n_ports if codes else 1, ct.DEPARTURE),
-        loads=t.rows(n_ports if codes else 1, np.float64),
+        loads=t.rows(n_ports if codes else 1, np.int64),
         load_terms=t.rows(n_ports if codes else 1, ct.PINT_PORT),
         logs=t.rows(ct.LOGARITHMS if codes else 1, np.int32),
+        powers=t.rows(ct.POWERS if codes else 1, np.float64),
         pint_codes=t.rows(ct.CODES if codes else 1, ct.PINT_CODE),
         draws=t.rows(n_nodes if codes else 1, t.RANDOM),
         generator=seeded(params.seed) if codes and insertion else t.rows(1, np.int64),
@@ -232,6 +236,7 @@ def build(
     fill_forwarding(state, fabric, params)
     state = fill_dscp_maps(fill_ports(state, fabric, params), fabric, params)
     state = fill_switches(state, fabric, params)
+    fill_notices.fill_notices(state, fabric, params)
     fill_hosts(state, fabric, params)
     if scans:
         state = fill_nics(state)
@@ -350,7 +355,9 @@ def _ancestry_rows(params: EngineParams, order: Order) -> int:
     return ANCESTRY_ROWS if used else 0
 
 
-def _devices(fabric: Fabric, n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+def _devices(
+    fabric: Fabric, n_vteps: int, *, notices: bool
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
     devices = t.rows(len(fabric.nodes), t.DEVICE)
     base = 0
     owners: list[NDArray[np.uint32]] = []
@@ -360,7 +367,7 @@ def _devices(fabric: Fabric, n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int
         row = devices[node.id]
         row["first_port"], row["n_ports"], row["tree"], row["leaves"] = node.first_port, node.n_ports, base, leaves
         row["is_host"] = node.is_host
-        row["reserve"] = rows_of_one_event(node, n_vteps)
+        row["reserve"] = rows_of_one_event(node, n_vteps) + notices * node.n_ports**2
         owners.append(np.full(leaves, node.id, np.uint32))
         base += 2 * leaves
     tree = t.rows(base, np.int64)
@@ -424,6 +431,7 @@ def _config(
         "reorder_window_ps": transport.reorder_window_ps,
         "ancestry_rows": _ancestry_rows(params, order),
         "egress_detail": params.egress_detail,
+        "notices": fill_notices.used(params),
     }
     if vxlan is not None:
         values |= {

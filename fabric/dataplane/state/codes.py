@@ -176,10 +176,14 @@ class PacketKind(IntEnum):
     """Copy of a frame that a leaf has sent to every port of the segment; for another host, so the NIC drops it."""
     DATAGRAM = 9
     """UDP without a transport: a stream of the scenario."""
+    NOTICE = 10
+    """Between neighbouring switches: how long a port's queues are (switch/notice)."""
 
 
 FLOW_CONTROL_FRAMES: Final = (PacketKind.PFC,)
 """Frames of link flow control: a port obeys them, nothing forwards them."""
+LINK_FRAMES: Final = (*FLOW_CONTROL_FRAMES, PacketKind.NOTICE)
+"""Frames that end at the next device and have a separate list on the cable (port/wire)."""
 
 
 class PacketFlag(IntFlag):

@@ -56,6 +56,7 @@ CONFIG = table(
     ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
     # 1: egress pools have sizes, guarantees or limits of ports (dataplane/switch/egress_pool.py)
     ("egress_detail", I8),
+    ("notices", I8),             # 1: a switch sends congestion notices (dataplane/switch/notice.py)
     ("n_l3", I8),                # tenants that route between subnets; 0: their tables are not read
     ("n_messages", I8),          # rows of MESSAGE of the run's single messages; later rows are those of transfers
     ("n_transfers", I8),

@@ -65,14 +65,20 @@ PINT_CODE = table(  # (CODES,) or (1,)  HPCC-PINT: what follows from a small num
     ("power", F8),               # of a code, its row: base ** code
 )
 
-PINT_PORT = table(  # (n_ports,) or (1,)  HPCC-PINT: terms of a port's load, kept for their next use   owner: its device
-    ("rate_bps", I8), ("log_rate", F8),          # the speed that all terms are of, and its logarithm
-    ("bytes", I8), ("load_ratio", F8),           # of the last frame: its size and its term of the load
-    ("other_bytes", I8), ("other_load_ratio", F8),   # another size: most frames have one of two
+PINT_PORT = table(  # (n_ports,) or (1,)  HPCC-PINT: terms of a port's load, one cache line         owner: its device
+    ("rate_bps", I8), ("queue_unit", F8),        # the speed that all terms are of; what the queue's power is times
+    ("load_ratio", F8), ("other_load_ratio", F8),   # terms of frames of two sizes: most frames have one of them
+    ("bytes", U4), ("other_bytes", U4),          # these sizes
+    # The present load is the sum of: the term of a frame; powers of the logarithms of the queue's term and of the
+    # previous load's, each plus 1, 0: no such term.
+    ("frame_load_ratio", F8), ("queue_log", U4), ("old_log", U4),
+    ("load_log", U4),            # logarithm of State.loads plus 1, where State.logs has it; else 0
 )
 # fmt: on
 
 CODES: Final = 4096
 """Rows of PINT_CODE: loads up to 8, and codes. The few numbers beyond are computed."""
+POWERS: Final = 448
+"""Rows of State.powers: 2 to a whole number of 1/32768 is the product of three, one of 128, of 256 and of 64."""
 LOGARITHMS: Final = 16384
 """Rows of State.logs: times up to 16 us, queues up to 4 MiB, frames, loads up to 2. Numbers beyond are computed."""

@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 
+from fabric.dataplane.state import fill_pint
 from fabric.dataplane.state.codes import CongestionControl, Issue, Recovery
 from fabric.dataplane.state.types import State
 
@@ -42,6 +43,10 @@ OF_CONTROL = {
     CongestionControl.PINT: ("hpcc", "departures", "loads", "draws"),
 }
 """Also observable with these congestion controls."""
+NOTICES = ("notices", "noticed")
+"""Also observable where switches send congestion notices. The counters of ports are left out, so that other digests are
+those of earlier versions: tx_bytes has what they count.
+"""
 _OF_RECOVERY = (
     "out_of_order_pkts",
     "out_of_order_peak_pkts",
@@ -65,6 +70,8 @@ _POINTERS = {
         "shaped",
         "held",
         "scale_up",
+        "tx_notice_pkts",
+        "rx_notice_pkts",
     ),
     "queues": ("head", "tail", "share"),
     # They follow from the others' history, so this digest is that of earlier versions. That of a run is not: its tables
@@ -113,6 +120,8 @@ def digest(state: State) -> str:
     series = TRANSFERS if state.config[0]["n_transfers"] else ()
     if series:
         state = _told(state)
+    if CongestionControl.PINT in state.config["cc"]:
+        state = state._replace(loads=fill_pint.loads(state).view(np.int64))  # their bits
     routed = ROUTED if state.config[0]["n_l3"] else ()
     any_order = state.config[0]["recovery"] == Recovery.OUT_OF_ORDER
     streams = STREAMS if state.config[0]["n_streams"] else ()
@@ -128,6 +137,7 @@ def digest(state: State) -> str:
         *control,
         *streams,
         *series,
+        *(NOTICES if state.config[0]["notices"] else ()),
     ):
         table = getattr(state, name)
         skipped = _POINTERS.get(name, ())

@@ -83,6 +83,7 @@ PORT = table(  # (n_ports,)  first cache line: sending; second: receiving and co
     ("pfc_unsent", U1), ("pfc_ignored", U1),   # of pfc_classes: no PAUSE is sent; none is obeyed
     ("shaped", U2),              # bitmap of queues with a shaper; bit 8: the whole port     writer: build
     ("wd_action", U1), ("wd_detection_ps", I8), ("wd_restoration_ps", I8),
+    ("tx_notice_pkts", I8), ("rx_notice_pkts", I8),  # congestion notices      writer: transmit, switch/notice
 )
 
 WIRE = table(  # (n_ports,)  never written while kernels run: where sent frames are announced
@@ -319,6 +320,12 @@ DROP = table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASO
 HEAP = table(("time_ps", I8), ("item", U4), ("order", I8))    # regions of starts and waits
 MEMBER = table(("port", U4), ("pkts", I8), ("bytes", I8))     # ECMP group members
 GROUP = table(("first", U4), ("count", U4), ("next", U4))     # next: spraying, adaptive
+NOTICE = table(  # (n_ports,) or (1,)  congestion notices of a switch port                 owner: its device
+    ("threshold_bytes", I8),     # of its level 1; 0: the port has no level
+    ("level", U1), ("announced_ps", I8),         # announced last, and when
+    ("first", U4), ("count", U4),                # slice of State.noticed: by index of the peer's port
+)                                                # writer: switch/notice
+NOTICED = table(("drain_ps", I8), ("until_ps", I8))  # what a port has been told of one of its peer's ports, until when
 SEGMENT = table(  # (n_switches * n_vnis,) a layer-2 VNI at a leaf                        owner: the leaf
     ("suppress", U1),            # answer ARP for known targets (RFC 7432 section 10)      writer: build, edits
     ("first", U4), ("count", U4),                # remote VTEPs of the flood list: a slice of State.vteps
@@ -482,6 +489,8 @@ class _Tables(NamedTuple):
     cells: NDArray[np.uint16]  # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: Table  # RANDOM
     flowlets: Table  # FLOWLET
+    notices: Table  # NOTICE
+    noticed: Table  # NOTICED
     losses: Table  # LOSS
     shares: Table  # SHARE
     shapers: Table  # shaper_tables.SHAPER
@@ -512,9 +521,10 @@ class _Tables(NamedTuple):
     swift: Table  # control_tables.SWIFT
     cubic: Table  # control_tables.CUBIC
     departures: Table  # control_tables.DEPARTURE
-    loads: NDArray[np.float64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 1: full
+    loads: NDArray[np.int64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 8192: full, rounded
     load_terms: Table  # control_tables.PINT_PORT
     logs: NDArray[np.int32]  # HPCC-PINT: (LOGARITHMS,) or (1,) of whole numbers, to the base 2, in steps of 1/32768
+    powers: NDArray[np.float64]  # HPCC-PINT: (POWERS,) or (1,) of 2
     pint_codes: Table  # control_tables.PINT_CODE
     draws: Table  # HPCC-PINT: RANDOM, (n_nodes,) or (1,)
     generator: NDArray[np.int64]  # HPCC-PINT, insertion order: rng.WORDS words of one generator; else (1,)

@@ -17,7 +17,7 @@ from fabric.dataplane.state.codes import DropReason, Ecn, EventKind, TraceBit
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.compiled.prefetch import prefetch
 from fabric.dataplane.state.types import State
-from fabric.dataplane.switch import buffer, ecn, egress_pool
+from fabric.dataplane.switch import buffer, ecn, egress_pool, notice
 from fabric.dataplane.switch.forward import switch_row
 from fabric.dataplane.transport import hooks
 
@@ -156,6 +156,8 @@ def enqueue(state: State, device: int, port: int, q: int, packet: np.uint32, now
     else:
         state.packets[row["tail"]]["next"] = packet
     row["tail"] = packet
+    if notice.are_used(state):
+        notice.look(state, device, port, now_ps)
     if not transmit.is_busy(state, port, now_ps):
         transmit_next(state, device, port, now_ps)
     elif out["free_pending"] == 0 and gate.may_leave(state, port, q):
@@ -214,6 +216,8 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         buffer.check_resume(state, device, i64(frame["in_port"]), group, i64(frame["charged"]), now_ps)
         hooks.forwarded(state, device, port, packet, now_ps)
         transmit.launch(state, device, port, packet, end_ps)
+        if notice.are_used(state):
+            notice.look(state, device, port, now_ps)
     if out["ctrl_head"] != 0 or gate.eligible(state, port) != 0:
         transmit.wake_when_free(state, device, port)
 

@@ -12,6 +12,7 @@ import numpy as np
 from fabric.dataplane.state.codes import FIRST_QPN, FIVE_TUPLE, HashField, LoadBalance, PacketFlag
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import NO_QP, State
+from fabric.dataplane.switch import notice
 from fabric.dataplane.switch.hashing import flow_hash, flow_hash_of_queue_pair
 from fabric.dataplane.switch.vtep import VXLAN_PORT
 
@@ -71,12 +72,17 @@ def _free_ps(state: State, port: int, now_ps: int) -> int:
 
 
 @hot
-def _least_loaded(state: State, first: int, count: int, start: int, now_ps: int) -> int:
-    """Position of the member whose port is free first; of equal ones the first from `start` on."""
+def _least_loaded(state: State, first: int, count: int, start: int, target: int, now_ps: int) -> int:
+    """Position of the member whose port, and with notices what is behind it, is free first; of equal ones the first
+    from `start` on.
+    """
     least, busiest_until = start % count, 1 << 62
     for turn in range(count):
         index = (start + turn) % count
-        free_ps = _free_ps(state, i64(state.members[first + index]["port"]), now_ps)
+        port = i64(state.members[first + index]["port"])
+        free_ps = _free_ps(state, port, now_ps)
+        if notice.are_used(state):
+            free_ps += notice.behind_ps(state, port, target, now_ps)
         if free_ps < busiest_until:
             least, busiest_until = index, free_ps
     return least
@@ -102,7 +108,7 @@ def weighted_member(state: State, group: int, hashed: int) -> int:
 
 @kernel
 def _member(state: State, device: int, packet: np.uint32, group: int, now_ps: int) -> int:
-    row = state.groups[group]
+    row, target = state.groups[group], i64(state.packets[packet]["dst"])
     count = i64(row["count"])
     switch = state.switches[switch_row(state, device)]
     balance = i64(switch["load_balance"])
@@ -111,7 +117,7 @@ def _member(state: State, device: int, packet: np.uint32, group: int, now_ps: in
         row["next"] = (turn + 1) % count
         return turn
     if balance == _ADAPTIVE:
-        least = _least_loaded(state, i64(row["first"]), count, i64(row["next"]), now_ps)
+        least = _least_loaded(state, i64(row["first"]), count, i64(row["next"]), target, now_ps)
         row["next"] = (least + 1) % count
         return least
     hashed = packet_hash(state, device, packet)
@@ -120,7 +126,7 @@ def _member(state: State, device: int, packet: np.uint32, group: int, now_ps: in
     if balance == _FLOWLET:
         entry = state.flowlets[switch_row(state, device) * FLOWLETS_PER_SWITCH + hashed % FLOWLETS_PER_SWITCH]
         if now_ps - i64(entry["last_ps"]) > switch["flowlet_gap_ps"]:
-            entry["port"] = _least_loaded(state, i64(row["first"]), count, hashed, now_ps)
+            entry["port"] = _least_loaded(state, i64(row["first"]), count, hashed, target, now_ps)
         entry["last_ps"] = now_ps
         return i64(entry["port"]) % count
     return hashed % count

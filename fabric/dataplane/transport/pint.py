@@ -38,12 +38,15 @@ from fabric.dataplane.transport import hpcc, pacing
 _DATA = int(PacketKind.DATA)
 _PS_PER_NS = 1000
 _STEPS, _CODE_UNIT, _ONE = fill_pint.STEPS, fill_pint.CODE_UNIT, fill_pint.ONE
-_LOG_NS_PER_S: Final = math.log2(1e9) * _STEPS
+_LOG_NS_PER_S, _LOAD_UNIT, _QUEUE_UNIT = fill_pint.LOG_NS_PER_S, fill_pint.LOAD_UNIT, fill_pint.QUEUE_UNIT
 _BITS: Final = 16
 _NO_LOG: Final = -2147483648
 """Of a number that is not above 0."""
-_LOAD_UNIT: Final = 8192
-_QUEUE_SHIFT, _QUEUE_UNIT = 8, 256.0
+_QUEUE_SHIFT: Final = 8
+_UNITS_PER_CODE: Final = _LOAD_UNIT // _CODE_UNIT
+_MOST_UNITS: Final = 1 << 20
+_NEAR: Final = 2e-5
+"""Of a whole or half unit: far above the error of _units() below _MOST_UNITS, and as rare."""
 u = np.uint32
 
 
@@ -94,13 +97,25 @@ def computed_log2(state: State, device: int, number: int) -> int:
 
 
 @hot
-def _log_rate(state: State, port: int) -> float:
-    """Logarithm of a port's speed in bytes a second, computed where the speed has changed."""
-    kept, rate_bps = state.load_terms[u(port)], i64(state.ports[u(port)]["rate_bps"])
-    if kept["rate_bps"] != rate_bps:
-        kept["rate_bps"], kept["bytes"], kept["other_bytes"] = rate_bps, 0, 0
-        kept["log_rate"] = math.log2(float(rate_bps // 8)) * _STEPS
-    return float(kept["log_rate"])
+def _power(state: State, logarithm: int) -> float:
+    """2 to a number of steps from 0 on, to some 1e-15 of it."""
+    fine = float(state.powers[logarithm & 127])
+    middle = float(state.powers[128 + (logarithm >> 7 & 255)])
+    return fine * middle * float(state.powers[384 + (logarithm >> 15)])
+
+
+@kernel
+def _renew(state: State, port: int, rate_bps: int) -> None:
+    """A port has another speed than its terms are of."""
+    kept, span_ns = state.load_terms[u(port)], float(state.config[0]["span_ns"])
+    kept["rate_bps"], kept["bytes"], kept["other_bytes"] = rate_bps, 0, 0
+    kept["queue_unit"] = _QUEUE_UNIT * _LOAD_UNIT * 1e9 / (rate_bps // 8) / span_ns / span_ns
+
+
+@hot
+def _log_rate(rate_bps: int) -> float:
+    """Logarithm of a speed in bytes a second."""
+    return math.log2(float(rate_bps // 8)) * _STEPS
 
 
 @hot
@@ -114,7 +129,7 @@ def _load_of_frame(state: State, device: int, port: int, size_bytes: int) -> flo
     log_bytes = _log2(state, device, size_bytes)
     load = math.pow(
         float(config["radix"]),
-        (log_bytes + _LOG_NS_PER_S - float(kept["log_rate"]) - float(config["log_span"])) / _STEPS,
+        (log_bytes + _LOG_NS_PER_S - _log_rate(i64(kept["rate_bps"])) - float(config["log_span"])) / _STEPS,
     )
     kept["other_bytes"], kept["other_load_ratio"] = kept["bytes"], kept["load_ratio"]
     kept["bytes"], kept["load_ratio"] = size_bytes, load
@@ -122,31 +137,57 @@ def _load_of_frame(state: State, device: int, port: int, size_bytes: int) -> flo
 
 
 @kernel
-def _load(state: State, device: int, port: int, now_ps: int) -> float:
-    """The new load of a port (rule 1)."""
-    last, config = state.departures[u(port)], state.config[0]
-    span, radix, log_span = i64(config["span_ns"]), float(config["radix"]), float(config["log_span"])
-    dt = min((now_ps - i64(last["start_ps"])) // _PS_PER_NS, span)
-    log_rate = _log_rate(state, port)
-    load, waiting = 0.0, hpcc.waiting_bytes(state, port) >> _QUEUE_SHIFT
-    if waiting > 0:
-        log_dt = _log2(state, device, dt)
-        log_waiting = _log2(state, device, waiting)
-        load = math.pow(radix, (log_dt + log_waiting + _LOG_NS_PER_S - log_rate - 2 * log_span) / _STEPS) * _QUEUE_UNIT
-    if last["bytes"] > 0:
-        load += _load_of_frame(state, device, port, i64(last["bytes"]))
-    old = float(state.loads[u(port)])
-    if span > dt and old > 0:
-        log_left = _log2(state, device, span - dt)
-        log_old = _log2(state, device, i64(math.floor(old * _LOAD_UNIT + 0.5)))
-        load += math.pow(radix, (log_left + log_old - log_span) / _STEPS) / _LOAD_UNIT
+def computed_load(state: State, port: int) -> float:
+    """The load of a port, from its terms, to the last bit (fill_pint.loads)."""
+    kept, config = state.load_terms[u(port)], state.config[0]
+    radix, log_span = float(config["radix"]), float(config["log_span"])
+    queue, old, load = i64(kept["queue_log"]) - 1, i64(kept["old_log"]) - 1, 0.0
+    if queue >= 0:
+        exponent = (queue + _LOG_NS_PER_S - _log_rate(i64(kept["rate_bps"])) - 2 * log_span) / _STEPS
+        load = math.pow(radix, exponent) * _QUEUE_UNIT
+    load += float(kept["frame_load_ratio"])
+    if old >= 0:
+        load += math.pow(radix, (old - log_span) / _STEPS) / _LOAD_UNIT
     return load
 
 
 @hot
-def _code(state: State, device: int, load: float, least: int) -> int:
-    """Code of a load (rule 3); only known to be at most `least` where it is."""
-    number = max(math.ceil(load * _CODE_UNIT), 1)
+def _units(state: State, device: int, port: int, now_ps: int) -> float:
+    """The new load of a port (rule 1), in units of 1/8192, to some 1e-14 of it; keeps its terms."""
+    last, config, kept = state.departures[u(port)], state.config[0], state.load_terms[u(port)]
+    span, rate_bps = i64(config["span_ns"]), i64(state.ports[u(port)]["rate_bps"])
+    dt = min((now_ps - i64(last["start_ps"])) // _PS_PER_NS, span)
+    if kept["rate_bps"] != rate_bps:
+        _renew(state, port, rate_bps)
+    # Above 0, also where it is rounded to 0 units.
+    has_load = kept["queue_log"] != 0 or kept["old_log"] != 0 or kept["frame_load_ratio"] > 0
+    found, queue, waiting = 0.0, 0, hpcc.waiting_bytes(state, port) >> _QUEUE_SHIFT
+    if waiting > 0:
+        log_dt = _log2(state, device, dt)
+        queue = max(log_dt + _log2(state, device, waiting) + 1, 0)
+        if queue > 0:
+            found = _power(state, queue - 1) * float(kept["queue_unit"])
+    kept["queue_log"] = queue
+    frame = 0.0
+    if last["bytes"] > 0:
+        frame = _load_of_frame(state, device, port, i64(last["bytes"]))
+    kept["frame_load_ratio"] = frame
+    found += frame * _LOAD_UNIT
+    old = 0
+    if span > dt and has_load:
+        log_left, old = _log2(state, device, span - dt), i64(kept["load_log"])
+        if old == 0:
+            old = _log2(state, device, i64(state.loads[u(port)])) + 1
+        old = max(log_left + old, 0)
+        if old > 0:
+            found += _power(state, old - 1) / span
+    kept["old_log"] = old
+    return found
+
+
+@hot
+def _code(state: State, device: int, number: int, least: int) -> int:
+    """Code of a load of number / 512 (rule 3); only known to be at most `least` where it is."""
     if number >= CODES:
         return computed_code(state, device, number)
     row = state.pint_codes[number]
@@ -173,11 +214,16 @@ def computed_code(state: State, device: int, number: int) -> int:
 
 @kernel
 def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
-    load = _load(state, device, port, now_ps)
-    state.loads[u(port)] = load
+    units = _units(state, device, port, now_ps)
+    if units > _MOST_UNITS or abs(2 * units - math.floor(2 * units + 0.5)) < _NEAR:
+        units = computed_load(state, port) * _LOAD_UNIT
+    # What is rounded is known here, although the last bits of the load are not.
+    rounded = i64(math.floor(units + 0.5))
+    state.loads[u(port)] = rounded
+    state.load_terms[u(port)]["load_log"] = state.logs[rounded] + 1 if 0 < rounded < LOGARITHMS else 0
     word = telemetry.place(state, packet)
     before = i64(state.telemetry[word])
-    code = _code(state, device, load, before)
+    code = _code(state, device, max(i64(math.ceil(units / _UNITS_PER_CODE)), 1), before)
     state.telemetry[word] = code & i64(state.config[0]["code_mask"]) if code > before else before
 
 

@@ -71,6 +71,7 @@ _ASIC_DEFAULTS: Final = (
     Default(
         "switches.flowlet_gap", "50us", "assumed: a few fabric round trips (CONGA, SIGCOMM 2014, uses 500 us at 10G)"
     ),
+    Default("switches.congestion_notices", "off", "global load balancing is off until configured (Juniper, QFX5240)"),
     Default("switches.watchdog", "off", "SONiC: pfcwd is off until started"),
     Default(
         "switches.ecn", "hpcc", "Kmin 4 KB, Kmax 16 KB per Gb/s, Pmax 20 %: HPCC run.py; QOS practice of vendors varies"
@@ -220,6 +221,7 @@ MODELS: Final[Mapping[str, Model]] = {
             "Swift (SIGCOMM 2020): delays of fabric and host, targets by hops and flows, pacing below one packet",
             "CUBIC (RFC 9438) and, with loss_cut, DCTCP: the windows of TCP traffic beside RDMA, in a lossy class",
             "ECMP by hash with a seed per switch, weighted ECMP, packet spraying, flowlets, adaptive routing",
+            "congestion notices: a switch tells its neighbours of long queues, which adaptive routing then keeps off",
             "TTL: taken by switches that route, the outer one between VTEPs, none by bridges (RFC 1812, RFC 9135)",
             "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",
             "BGP and EVPN on every switch (routing: bgp): messages, timers, decisions, packets lost meanwhile",

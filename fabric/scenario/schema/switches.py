@@ -369,6 +369,11 @@ class SwitchSettings(PortSettings):
         "after a gap; adaptive: each packet to the port whose queues drain first; weighted: by hash, in proportion to "
         "the rates of the links.",
     )
+    congestion_notices: OffSize | None = Field(
+        None,
+        description="Bytes waiting at a port to another switch from which on the neighbours are told, and at every "
+        "doubling; switches with adaptive or flowlet keep off what is behind such ports. off: they are not told.",
+    )
     flowlet_gap: TimePs | None = Field(None, gt=0, description="Idle time after which a flow may move; flowlet only.")
     watchdog: WatchdogOrOff | None = Field(None, description="PFC watchdog, or off.")
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Final
 
 from fabric.dataplane.state import calendar, trace
-from fabric.dataplane.state.codes import FLOW_CONTROL_FRAMES, INFINITY_PS, Aux, EventKind, TraceBit
+from fabric.dataplane.state.codes import INFINITY_PS, LINK_FRAMES, Aux, EventKind, TraceBit
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 
 _TIMER = int(Aux.PFC)
-_FRAMES: Final = sum(1 << kind for kind in FLOW_CONTROL_FRAMES)
+_FRAMES: Final = sum(1 << kind for kind in LINK_FRAMES)
 _TRACE = int(TraceBit.PAUSE)
 _PAUSED, _RESUMED = int(EventKind.PAUSED), int(EventKind.RESUMED)
 
@@ -168,7 +168,7 @@ def is_pausing(state: State, port: int, c: int) -> bool:
 
 @hot
 def is_own_frame(kind: int) -> bool:
-    """Whether a frame of this kind is one of flow control: these have a separate list on the cable (port/wire)."""
+    """Whether a frame of this kind ends at the next device: these have a separate list on the cable (port/wire)."""
     return _FRAMES >> kind & 1 != 0
 
 
