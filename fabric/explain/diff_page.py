@@ -139,12 +139,15 @@ def _messages(found: Mapping[str, Any], names: tuple[str, str]) -> tuple[Prose |
     if both is None:
         return (Prose("No message is in both runs."),)
     columns = (
-        Column("quantile", "Completion time"),
+        Column("quantile", "Time"),
         Column("a_ns", names[0], Unit.NS),
         Column("b_ns", names[1], Unit.NS),
         Column("ratio", "After / before", Unit.TIMES),
-        Column("factor", "After / before of each message", Unit.TIMES),
+        Column("factor", "After / before, each", Unit.TIMES),
     )
     rows = tuple((name, *(both[key][name] for key in ("a_ns", "b_ns", "ratio", "factor"))) for name in both["a_ns"])
-    note = f"Not done, or absent, in the other: {both['only_a']:,} of {names[0]}, {both['only_b']:,} of {names[1]}."
+    note = (
+        "Each: the quotient is taken message by message. "
+        f"Not done, or absent, in the other: {both['only_a']:,} of {names[0]}, {both['only_b']:,} of {names[1]}."
+    )
     return (Table("messages", messages_title(both), columns, rows, note),)
