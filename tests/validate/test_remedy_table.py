@@ -191,7 +191,7 @@ def _is_of(language: Language, command: str) -> bool:
 
 
 def test_a_cost_that_the_other_uplinks_do_not_state_is_unset(tmp_path: Path) -> None:
-    [case] = [it for it in CASES if it.id == "nvue: OSPF: one uplink is dear"]
+    [case] = [it for it in CASES if it.id == "nvue: OSPF: one uplink is costly"]
     case.write(tmp_path)
     [finding] = [it for it in validate(load_network([tmp_path])).findings if it.check.id == "O4"]
     assert finding.fix is not None
