@@ -116,12 +116,6 @@ EQUIVALENT: Final[tuple[Known, ...]] = (
         "speeds = sorted({line.port.speed_mbps or 1 for line in up})",
         "lines without a speed are not among these",
     ),
-    Known(
-        "checks/headroom.py",
-        "return max(line.port.mtu, other.port.mtu if other else 0, (host.mtu or 0) if host else 0)",
-        "return max(line.port.mtu, other.port.mtu if other else 1, (host.mtu or 0) if host else 0)",
-        "every MTU of a port is larger",
-    ),
 )
 """These compute the same; they are not counted."""
 
