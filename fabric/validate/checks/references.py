@@ -21,6 +21,7 @@ from fabric.validate.checks.base import (
     whole_file,
 )
 from fabric.validate.facts import Facts
+from fabric.validate.remedies import spelled_right
 
 
 def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
@@ -35,6 +36,7 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         (shows(device, item.where, "", "", "|".join(item.where)),),
                         Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
+                        fix=spelled_right(device, item.meant),
                     )
 
     return found
@@ -166,8 +168,8 @@ R5: Final = check(
     consequence="the load is refused, or the object is skipped with a line in syslog",
     remedy="correct the value",
     source="sonic-yang-models; sonic-swss orchagent",
-    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E3 E4 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M11 M14 P1 "
-    "P3 P9 P12 W2 W3 W4 V4 V5 V11 V16 O1 O4",
+    leads_to="R6 R7 R9 B3 B4 B5 B6 B7 B10 B12 B13 B14 E1 E2 E3 E4 E5 E6 E7 E9 H1 H3 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M4 "
+    "M6 M9 M11 M14 N1 T1 T6 P1 P3 P9 P12 P18 P22 W2 W3 W4 V4 V5 V7 V9 V11 V16 O1 O3 O4",
 )(_defects("R5"))
 
 

@@ -342,7 +342,15 @@ def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
     for it in its:
         groups.setdefault(it.general, []).append(it)
     for same in groups.values():
-        yield _together(now, same)
+        if usual := [it for it in same if it.new is not None or not _refused_line(now, it)]:
+            yield _together(now, usual)
+
+
+def _refused_line(now: State, it: Usual) -> bool:
+    """Whether a difference only takes away a line that the switch does not take in the first place."""
+    line = (*it.path, it.old or it.head)
+    defects = now.network.devices[it.device].defects
+    return any(meant.old in {line, (*it.path, it.head)} for defect in defects for meant in defect.meant)
 
 
 def _together(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
