@@ -81,7 +81,9 @@ class Meant:
     """A mistyped part of a file, and the same part as it was meant."""
 
     old: Where
-    """Words as they are written: table, key and field; the words of NVUE; the headers of a block and its line."""
+    """Words as they are written: table, key and field; the words of NVUE; the headers of a block and its line. (): it
+    is missing.
+    """
     new: Where
     value: str = ""
     """Of the field or leaf; '' of a line, which has its value in it."""

@@ -22,6 +22,7 @@ from fabric.validate.segment_words import segment_lines
 _ABOUT_THE_FILE: Final = frozenset(
     (
         *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
+        *("no_routing", "unrouted_vrfs"),
         *("classes", "admin_stated", "made"),
     )
 )

@@ -120,7 +120,8 @@ def spelled_right(device: Device, meant: Collection[Meant]) -> Fix | None:
         gone = [f"nv unset {' '.join(map(quote, it.old))}" for it in its]
         return Fix(device.name, shown, value, BETWEEN_COMMANDS.join(wanted), in_file=(*gone, *wanted))
     wanted = [line for it in its for line in it.new]
-    in_file = tuple(line for it in its for line in (*it.old[:-1], f"no {it.old[-1]}", it.new[-1]))
+    gone = [line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}", it.new[-1])]
+    in_file = tuple(gone)
     what = f"write '{its[0].new[-1]}'" + (f" in '{its[0].new[-2]}'" if len(its[0].new) > 1 else "")
     return Fix(device.name, shown, value, BETWEEN_LINES.join(wanted), what=what, in_file=in_file)
 

@@ -216,6 +216,11 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
         if its is None:
             continue
         at = place(end.device, its.where)
+        if end.device.identity.no_routing:
+            here = place(end.device, end.device.identity.no_routing.where)
+            return Cause(
+                f"{end.device.name} does not route: 'ip routing' is missing, and BGP installs no route", (here,)
+            )
         if not its.up:
             return Cause(f"{end.device.name} has it shut", (at,))
         seen = other.device.asn if other.session is None else other.session.local_as.value or other.device.asn
