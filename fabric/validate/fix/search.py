@@ -27,6 +27,7 @@ from fabric.validate.fix.state import CannotApplyError, Change, Key, State, of_f
 from fabric.validate.judge import Request, baseline_of, network_of
 from fabric.validate.manual import NOT_OF_PEERS, is_choice, reason
 from fabric.validate.output.text import languages
+from fabric.validate.restored import SOURCE as BASELINE
 from fabric.validate.runner import Verdict
 
 _TRIALS_OF_A_CAUSE: Final = 16
@@ -274,6 +275,8 @@ def _candidates(
     of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
     if of_rules:
         yield True, of_rules
+    if any(it.source == BASELINE for it in cause.fixes):
+        return  # a setting of hosts was changed: no switch follows it
     peers = Peers(now)
     places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
     if before is not None:
@@ -334,7 +337,7 @@ def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Ite
         return
     for head in dict.fromkeys([*own, *before]):
         if own.get(head) != before.get(head):
-            yield Usual(name, path, head, own.get(head), before.get(head), "the baseline has it so", (*path, head))
+            yield Usual(name, path, head, own.get(head), before.get(head), BASELINE, (*path, head))
 
 
 def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
