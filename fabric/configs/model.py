@@ -520,6 +520,8 @@ class Device:
     peer_link: str = ""
     """LAG or port to the other switch of an MC-LAG pair."""
     peer_where: Where = ()
+    name_where: Where = ()
+    """Where the file states the name; () where it is that of the file."""
     mux_ports: frozenset[str] = frozenset()
     """Ports to servers that have a second ToR (dual-ToR): the standby one sends their packets back up."""
     mux_where: Where = ()

@@ -299,5 +299,8 @@ def _cable_down(facts: Facts, end: End, other: End) -> Cause | None:
     for port in ports:
         far = facts.peers.get((device.name, port.name))
         if far is not None and far[0] != other.device.name:
-            return Cause(f"the cable of {device.name}:{port.name} leads to {far[0]}", (place(device, port.where),))
+            at = [place(device, port.where)]
+            if other.device.name not in facts.linked and other.device.name_where:
+                at.append(place(other.device, other.device.name_where))  # its links may be those of another name
+            return Cause(f"the cable of {device.name}:{port.name} leads to {far[0]}", tuple(at))
     return None

@@ -144,7 +144,7 @@ class TextReader:
             if named and match[1] != named:
                 raise two_switches(f"{file}:{line.number}", named, match[1])
             named = match[1]
-            self.lines.note(("hostname",), line.number)
+            self.device.name_where = self.lines.note(("hostname",), line.number)
             self.device.name = match[1]
 
     def note(self, line: Line, *where: str) -> Where:
