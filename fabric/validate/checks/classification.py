@@ -172,13 +172,17 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     yield Found(
                         name,
                         f"DSCP {dscp}",
-                        f"class {value[0]}, queue {value[1]} here; class {usual[0]}, "
-                        f"queue {usual[1]} on {count} of {len(devices)} switches",
+                        f"{_named('class', value[0])}, {_named('queue', value[1])} here; {_named('class', usual[0])}, "
+                        f"{_named('queue', usual[1])} on {count} of {len(devices)} switches",
                         entries,
                         fix=None
                         if key is None or wanted is None
                         else set_map(line.device, line.port, kind, key, wanted, used),
                     )
+
+
+def _named(what: str, number: int | None) -> str:
+    return f"no {what}" if number is None else f"{what} {number}"
 
 
 @check(

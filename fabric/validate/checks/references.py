@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Where
 from fabric.configs.network import Cable
 from fabric.configs.text.spelling import slip_of
 from fabric.validate.checks.base import (
@@ -35,13 +35,18 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         device.name,
                         item.object,
                         item.text,
-                        (shows(device, item.where, "", "", "|".join(item.where)),),
+                        (shows(device, item.where, "", "", _label(item.where)),),
                         Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
                         fix=spelled_right(device, item.meant),
                     )
 
     return found
+
+
+def _label(where: Where) -> str:
+    """A place as evidence names it: the number of a line stands in its place already."""
+    return f"line {where[1]}" if where[:1] == ("line",) else "|".join(where)
 
 
 def _dangling(facts: Facts) -> Iterator[Found]:
