@@ -39,12 +39,12 @@ def _profile(line: Line, bound: Binding) -> Evidence:
 def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """The root is what differs from the rest of the fabric: a host's DSCP, a port's PFC, or an entry of a map."""
     for host, other in facts.odd_hosts.values():
-        had = facts.before is not None and host.roce_dscp not in facts.before.roce_dscps
+        had = () if facts.before is None else facts.before.roce_dscps
         yield Found(
             host.name,
             "roce_dscp",
             f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is"
-            + (", which the baseline has" if had and other in facts.before.roce_dscps else ""),
+            + (", which the baseline has" if other in had and host.roce_dscp not in had else ""),
             (host_evidence(host, "roce_dscp"),),
             fix=set_host_dscp(host, other),
         )
