@@ -132,3 +132,16 @@ def test_the_remedy_of_a_slip_outside_every_block_writes_the_line(tmp_path: Path
     cause, _ = _top(tmp_path)
     assert cause.check.id == "R5"
     assert "$ ip routing" in remedy(cause)
+    assert {"R9", "V11"} <= set(cause.counts)
+
+
+def test_everything_that_a_mistyped_word_of_nvue_causes_is_below_it(tmp_path: Path) -> None:
+    write("nvue", good("nvue"), tmp_path)
+    file = tmp_path / "leaf1.yaml"
+    text = file.read_text(encoding="utf-8")
+    tree = text.replace("\n      roce:", "\n      rcoe:", 1).replace("\n      pfc:", "\n      pcf:", 1)
+    assert tree != text
+    file.write_text(tree, encoding="utf-8")
+    cause, _ = _top(tmp_path)
+    assert cause.check.id == "R5"
+    assert {"M14", "L1"} <= set(cause.counts)

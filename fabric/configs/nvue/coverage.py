@@ -293,6 +293,10 @@ def _respelt(path: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
+_OF_PORTS: Final = (("qos", "roce"), ("qos", "pfc"))
+"""Parts of QoS that make ports lossless."""
+
+
 def _list_mistyped(reader: Reader) -> set[tuple[str, ...]]:
     """Add a defect (R5) for every word that is one slip from the one that NVUE has there; the leaves below them."""
     found: dict[tuple[str, ...], list[tuple[Leaf, tuple[str, ...]]]] = {}
@@ -305,7 +309,8 @@ def _list_mistyped(reader: Reader) -> set[tuple[str, ...]]:
         text = f"'{begin[-1]}' is no word of NVUE here (did you mean '{right[len(begin) - 1]}'?)"
         meant = tuple(Meant(path, new, value) for (path, value), new in its)
         where = (*reader.base, *begin)
-        root = reader.where(*right[: len(begin)])
+        of_ports = right[:2] in _OF_PORTS  # which ports it is of is not known here
+        root = ("interface",) if of_ports else reader.where(*right[: len(begin)])
         reader.device.defects.append(Defect("R5", where, ".".join(begin)[:120], text, root, meant=meant))
     slips = {path for its in found.values() for (path, _), _ in its}
     reader.device.unread = [
