@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.output import STDOUT, add_out
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     hft.description = (
         "Write the counters of a finished run's switches as a file of IPFIX messages (RFC 7011, RFC 5655), as the\n"
         "high-frequency telemetry of SONiC lays them out: an observation domain for each switch, templates of SAI\n"
-        "counters, one message for each sample. Names are in options records (RFC 5610). Times are nanoseconds and\n"
+        "counters, messages for each sample. Names are in options records (RFC 5610). Times are nanoseconds and\n"
         "are not stretched. The scenario's telemetry.interval is the shortest interval that there is."
     )
     for action, unit in ((fast, "requests"), (hft, "records")):
@@ -240,7 +240,7 @@ def _ipfix(args: argparse.Namespace) -> int:
     from telemetry.export.ipfix import write_ipfix  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     _, store, start_ns = _unstretched(args, interval_ns)
-    with _whole(args.out) as part, part.open("wb") as out:
+    with _bytes(args.out) as out:
         sent = write_ipfix(store, out, start_ns, interval_ns)
     return _say_sent(args, sent, "messages")
 
@@ -418,6 +418,16 @@ def _output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     with _whole(path) as part, part.open("w", encoding="utf-8") as out:
+        yield out
+
+
+@contextmanager
+def _bytes(path: Path) -> Iterator[BinaryIO]:
+    """The same for a binary file; standard output only where it is asked for."""
+    if path == STDOUT:
+        yield sys.stdout.buffer
+        return
+    with _whole(path) as part, part.open("wb") as out:
         yield out
 
 

@@ -110,7 +110,9 @@ class _Switch:
                 fields = (_TIME, *(Field(it.object_id, _COUNTER_BYTES, it.number) for it in part))
                 template = Template(_FIRST_DATA + len(self._records), fields)
                 if template.id > wire.LAST_TEMPLATE:
-                    raise FabricError(f"{self.name} needs more than {len(self._records):,} templates", "--interval")
+                    raise FabricError(
+                        f"{self.name} needs more templates than IPFIX has numbers", "export the run as otlp"
+                    )
                 there = ~np.isnan(part[0].values)
                 columns = [times_ns, *(np.where(there, it.values, 0) for it in part)]
                 values = np.stack([it.astype(np.uint64) for it in columns], axis=1).astype(">u8")

@@ -218,7 +218,7 @@ def _one(domain: _Domain, key: Key, times_ns: NDArray[np.int64], values: NDArray
     about = domain.about.get(key, _About("", "", 0))
     name = about.name or sai.BY_NUMBER.get(number) or f"enterprise_{number:#010x}"
     if about.semantics == _DELTA:
-        raise FabricError(f"{name} is a delta, not a cumulative counter", "export it as a total counter")
+        raise FabricError(f"{name} is a delta, not a cumulative counter", "export it as cumulative")
     labels = domain.labels() | {"object_name": about.description or str(element)}
     return Series(name, labels, _KINDS.get(about.semantics, "unknown"), times_ns, values)
 
