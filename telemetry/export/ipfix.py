@@ -6,7 +6,8 @@ for each template; the design leaves it to the vendor how a snapshot is split. C
 has in COUNTERS_DB, unsigned and of 64 bits.
 
 SONiC keeps names beside the stream, in its STATE_DB. A file has no such place, so options records carry them: the names
-of counters and objects by RFC 5610, those of switches as observationDomainName. They stand in messages of their own.
+of counters and objects by RFC 5610, those of switches as observationDomainName. They stand in messages of their own,
+before the templates.
 
 observationTimeNanoseconds is Unix time in nanoseconds, as SONiC reads it, and not RFC 7011's seconds and fractions
 since 1900. Sequence numbers count data records, as RFC 7011 section 3.1 says. Series that have samples at different
@@ -119,12 +120,13 @@ class _Switch:
                 self._records.append((template, there, values))
 
     def head(self, export_s: int) -> Iterator[bytes]:
-        """Messages with the templates and the names."""
-        templates = [_ABOUT_ELEMENTS, _ABOUT_DOMAIN, *(it for it, _, _ in self._records)]
-        yield from self._messages(export_s, ((wire.template_set(it), 0) for it in templates))
+        """Messages with the names, and then others with the templates of the counters, which SONiC's reader takes."""
+        of_options = (_ABOUT_ELEMENTS, _ABOUT_DOMAIN)
+        yield from self._messages(export_s, ((wire.template_set(it), 0) for it in of_options))
         name = wire.set_of(_ABOUT_DOMAIN.id, self.domain.to_bytes(4) + wire.variable(self.name))
         about = (wire.set_of(_ABOUT_ELEMENTS.id, it.about()) for it in self.counters)
         yield from self._messages(export_s, ((it, 1) for it in (name, *about)))
+        yield from self._messages(export_s, ((wire.template_set(it), 0) for it, _, _ in self._records))
 
     def sample(self, row: int, export_s: int) -> Iterator[bytes]:
         """Messages with the records of one sample."""
