@@ -14,7 +14,7 @@ from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device, Lag, Port, Session, Where
 from fabric.validate.commands import nvue_words, quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
-from fabric.validate.frr_fixes import in_frr, vtysh
+from fabric.validate.frr_fixes import fix_in_frr, in_frr, renumbered, vtysh
 from fabric.validate.own_words import table_of
 from fabric.validate.remedies import Fix
 
@@ -28,7 +28,7 @@ def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], ro
 def _bgp(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
     """The same for what is in a file of FRR where the switch has one with BGP."""
     if in_frr(device, device.identity.asn_where):
-        return Fix(device.name, field, value, vtysh(commands["eos"]))
+        return fix_in_frr(device, device.identity.asn_where, field, value, commands["eos"])
     return _fix(device, field, value, commands, row)
 
 
@@ -50,7 +50,7 @@ def set_session(device: Device, session: Session, field: str, value: str, lines:
         family, _, rest = line.rpartition("; ")  # 'address-family l2vpn evpn; send-community extended'
         inside = f"{family}; " if family else ""
         text = f"router bgp {device.asn}; {vrf}{inside}neighbor {name} {rest}" if line else ""
-        return Fix(device.name, f"neighbor {name} {field}", value, vtysh(text))
+        return fix_in_frr(device, session.where, f"neighbor {name} {field}", value, text)
     line = lines.get(device.language, "")
     words = line.split() if device.capabilities.tables else []
     row = tuple(Row((*session.where, words[at]), words[at + 1]) for at in range(0, len(words), 2))
@@ -393,4 +393,6 @@ def set_asn(device: Device, asn: str) -> Fix:
         "sonic": f"sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' bgp_asn {asn}",
     }
     row = rows("DEVICE_METADATA", "localhost", {"bgp_asn": asn})
-    return _bgp(device, "AS number", asn, commands, row)
+    if in_frr(device, device.identity.asn_where):
+        return Fix(device.name, "router bgp", asn, renumbered(device, asn))
+    return _fix(device, "AS number", asn, commands, row)

@@ -274,6 +274,12 @@ def _candidates(
     of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
     if of_rules:
         yield True, of_rules
+    elif not cause.fixes:  # a rule of a consequence may know the value: 'bgp_asn None' is one of R5, its number of P12
+        follow = {it.key: it.fix for it in cause.consequences if it.fix is not None and it.root == cause.first.root}
+        for fix in dict.fromkeys(follow.values()):
+            change = of_fix(fix, cause.check.remedy, now.network)
+            if change is not None:
+                yield True, (change,)
     peers = Peers(now)
     places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
     if before is not None:
@@ -312,7 +318,7 @@ def _of_peers(
         device = now.network.devices[name]
         if name not in wrong:
             continue
-        if device.capabilities.tables:
+        if device.capabilities.tables and path[0] not in device.beside:
             for port in (it for word in path for it in word.split("|") if it in device.ports):
                 rest += peers.rows_of_port(device, port)
             continue
