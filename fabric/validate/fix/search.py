@@ -275,9 +275,10 @@ def _candidates(
     if of_rules:
         yield True, of_rules
     elif not cause.fixes:  # a rule of a consequence may know the value: 'bgp_asn None' is one of R5, its number of P12
-        follow = {it.key: it.fix for it in cause.consequences if it.fix is not None and it.root == cause.first.root}
-        for fix in dict.fromkeys(follow.values()):
-            change = of_fix(fix, cause.check.remedy, now.network)
+        for it in cause.consequences:
+            change = (
+                None if it.fix is None or it.root != cause.first.root else of_fix(it.fix, it.check.remedy, now.network)
+            )
             if change is not None:
                 yield True, (change,)
     peers = Peers(now)
