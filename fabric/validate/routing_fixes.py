@@ -95,8 +95,10 @@ def set_address(device: Device, interface: str, old: str, new: str) -> Fix:
         "nvue": f"nv unset interface {name} ip address {was} && nv set interface {name} ip address {will}",
         "sonic": f"config interface ip remove {name} {was} && config interface ip add {name} {will}",
     }
-    table = table_of(interface)
-    row = Row((table, f"{interface}|{old}"), None), Row((table, f"{interface}|{new}"), "")
+    table, key, *_ = (*device.identity.address_where.get((interface, old), ()), "", "")
+    begin = key.partition("|")[0] or interface
+    table = table if key else table_of(interface)
+    row = Row((table, f"{begin}|{old}"), None), Row((table, f"{begin}|{new}"), "")
     return _fix(device, f"{interface} address", new, commands, row)
 
 
@@ -161,14 +163,16 @@ def set_vlan_mtu(device: Device, vlan: str, mtu: int) -> Fix:
 
 
 def bring_up(device: Device, interface: str) -> Fix:
-    """An interface of a VLAN, or a loopback, that is down."""
+    """An interface of a VLAN, a sub-interface, or a loopback, that is down."""
     commands = {
         "eos": f"interface {interface}; no shutdown",
         "nxos": f"interface {interface}; no shutdown",
         "nvue": f"nv set interface {quoted(interface)} link state up",
-        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN|{interface}')} admin_status up",
+        "sonic": f"config interface startup {quoted(interface)}"
+        if "." in interface
+        else f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN|{interface}')} admin_status up",
     }
-    row = rows("VLAN", interface, {"admin_status": "up"})
+    row = (Row(device.identity.shut[interface].where, "up"),)
     return _fix(device, f"{interface} shutdown", "up", commands, row)
 
 
