@@ -1,7 +1,7 @@
 """CONFIG_DB table VLAN_SUB_INTERFACE: interfaces of a port or LAG whose frames have a VLAN tag.
 
 The kernel's names end after 15 characters, so a sub-interface may be named short: Eth64.10 is Ethernet64.10, Po1.10 is
-PortChannel1.10. The long name is its number and its tag, unless `vlan` states another; a short one has no tag of its own.
+PortChannel1.10. The number of a long name is its tag, unless `vlan` states another; a short one has no tag of its own.
 A row without `admin_status` is up. Sources: SONiC HLD "sub port interface" sections 2.1.1 and 2.1.2;
 sonic-yang-models, sonic-vlan-sub-interface.
 """
@@ -49,9 +49,6 @@ def _interface(rows: Rows, device: Device, key: str, where: Where, fields: Field
     shown = f"{TABLE}|{key}"[:120]
     if port not in device.ports and port not in rows.keys("PORTCHANNEL"):
         rows.defect("R1", where, shown, f"{port[:40]} is neither a port nor a LAG of the file")
-    lag = next((it.partition("|")[0] for it in rows.keys("PORTCHANNEL_MEMBER") if it.partition("|")[2] == port), "")
-    if lag:
-        rows.defect("R9", where, shown, f"{port[:40]} is a member of {lag[:40]}, which has the sub-interfaces")
     if vrf := str(fields.get("vrf_name", "")):
         found.interface_vrfs[name] = vrf
     if fields.get("admin_status") == "down":
@@ -73,7 +70,7 @@ def _tagged(rows: Rows, device: Device, name: str, tag: str, where: Where) -> No
     if name not in found.shut:
         for other, its in found.tags_sent.items():
             if its.value == tag and other.partition(".")[0] == port and other not in found.shut:
-                text = f"{name[:40]} has VLAN tag {tag}, and so has {other[:40]}: a port has one sub-interface for each tag"
-                rows.defect("R9", where, "|".join(where)[:120], text)
+                text = f"{name[:40]} has VLAN tag {tag}, and so has {other[:40]}"
+                rows.defect("R9", where, "|".join(where)[:120], f"{text}: a port has one sub-interface for each tag")
                 break
     found.tags_sent[name] = Stated(tag, where)
