@@ -275,10 +275,9 @@ def _candidates(
     if of_rules:
         yield True, of_rules
     elif not cause.fixes:  # a rule of a consequence may know the value: 'bgp_asn None' is one of R5, its number of P12
-        for it in cause.consequences:
-            change = (
-                None if it.fix is None or it.root != cause.first.root else of_fix(it.fix, it.check.remedy, now.network)
-            )
+        for result in cause.consequences:
+            fix = result.fix if result.root == cause.first.root else None
+            change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
             if change is not None:
                 yield True, (change,)
     peers = Peers(now)
