@@ -166,6 +166,8 @@ class Identity:
     """Interface without an address of its own to the one whose address it has (`ip unnumbered`)."""
     requires_policy: Stated = NOTHING
     """What lets external sessions carry routes only where a policy says so (RFC 8212); empty: nothing does."""
+    distance: Stated = NOTHING
+    """Administrative distance of external BGP routes of IPv4 in the default VRF; empty: the language's default."""
     redistributes_connected: bool | None = None
     """None: the file does not say how prefixes get into BGP (SONiC, whose templates advertise the loopback)."""
 

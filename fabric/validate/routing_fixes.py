@@ -388,6 +388,19 @@ def send_targets(device: Device, session: Session) -> Fix:
     return set_session(device, session, "send-community", "extended", {"eos": line, "nxos": line, "frr": frr})
 
 
+def default_distance(device: Device) -> Fix:
+    """The language's own distance of BGP's routes."""
+    commands = {
+        "eos": f"router bgp {device.asn}; no distance bgp",
+        "nxos": f"router bgp {device.asn}; address-family ipv4 unicast; no distance",
+        "nvue": "nv unset vrf default router bgp address-family ipv4-unicast admin-distance external",
+    }
+    if in_frr(device, device.identity.distance.where):
+        line = f"router bgp {device.asn}; address-family ipv4; no distance bgp"
+        return fix_in_frr(device, device.identity.distance.where, "distance bgp", "nothing (remove it)", line)
+    return Fix(device.name, "distance", "nothing (remove it)", commands.get(device.language, ""))
+
+
 def set_asn(device: Device, asn: str) -> Fix:
     """The switch's own AS number."""
     commands = {

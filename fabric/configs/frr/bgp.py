@@ -202,6 +202,8 @@ def _unicast(reader: TextReader, block: Line, at: Where) -> None:
     for line, match in block.find(r"maximum-paths (\d+)"):
         reader.device.multipath = reader.number(line, match[1], 1, 65_535, "maximum-paths")
         reader.note(line, "maximum-paths")
+    for line, match in block.find(r"distance bgp (\d+) \d+ \d+"):
+        found.distance = Stated(match[1], reader.note(line, *at, "distance bgp"))
     read_aggregates(reader, block)
     block.accept(r"redistribute .*|maximum-paths ibgp .*")
 
