@@ -411,5 +411,6 @@ def set_asn(device: Device, asn: str) -> Fix:
     }
     row = rows("DEVICE_METADATA", "localhost", {"bgp_asn": asn})
     if in_frr(device, device.identity.asn_where):
-        return Fix(device.name, "router bgp", asn, renumbered(device, asn))
+        file = device.beside[device.identity.asn_where[0]][0]
+        return Fix(device.name, "router bgp", asn, renumbered(device, asn), file=file)
     return _fix(device, "AS number", asn, commands, row)

@@ -112,6 +112,16 @@ def test_a_switch_has_a_patch_of_its_tables_beside_the_list(tmp_path: Path) -> N
     assert not plan.end.bad
 
 
+def test_an_own_as_number_is_changed_in_the_file_for_the_shell(tmp_path: Path) -> None:
+    plan = plan_of(_fabric(tmp_path, replaced("router bgp 65101", "router bgp 65109")))
+    assert not plan.end.bad
+    assert _changed(plan.end) == ({"router bgp 65109"}, {"router bgp 65101"})
+    (line,) = [it for it in patches(plan)["leaf1.commands.txt"].split("\n") if "sed" in it]
+    assert line.endswith(
+        r"sed -i 's/^router bgp 65109\b/router bgp 65101/' /etc/sonic/frr/frr.conf && systemctl restart bgp"
+    )
+
+
 def test_sarif_replaces_the_line_of_frr_s_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = _fabric(tmp_path, replaced("timers bgp 3 9", "timers bgp 9 3"))
     main(["validate", str(folder), "--fix", "-", "--format", "sarif"])

@@ -131,7 +131,7 @@ def P21(facts: Facts) -> Iterator[Found]:  # noqa: N802
     consequence="the sessions come up and bring routes, and none of them gets into the table: the switch reaches "
     "nothing by BGP",
     remedy="remove the line, or state the default of external routes, 20",
-    source="Cisco NX-OS Unicast Routing guide, EOS manual, NVUE reference, FRR user guide: distance (255: not installed)",
+    source="Cisco NX-OS Unicast Routing guide, EOS manual, NVUE reference, FRR user guide: distance (255: not used)",
     leads_to="D7 D13 V11 P22",
 )
 def P26(facts: Facts) -> Iterator[Found]:  # noqa: N802

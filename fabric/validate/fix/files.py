@@ -17,6 +17,7 @@ from fabric.runs.owned import OwnedFolder, check
 from fabric.validate.fix import frr, lines, tables
 from fabric.validate.fix.search import Plan
 from fabric.validate.fix.state import Change, State, after
+from fabric.validate.frr_fixes import typed
 from fabric.validate.judge import Request
 
 _SESSION: Final = "fabric-fix"
@@ -65,6 +66,9 @@ def _commands(device: Device, changes: list[Change]) -> Iterator[str]:
         yield from ("! in vtysh", "configure terminal")
         for change in changes:
             yield f"! {change.what}"
+            if not typed(change.command):
+                yield f"! in the shell, after this list: {change.command}"
+                continue
             yield from change.statements
             yield from ["exit"] * len(frr.path_after(change.statements))
         yield from ("end", "write memory")

@@ -28,6 +28,7 @@ _HEADS: Final = tuple(
 _CLOSING: Final = (("address-family ", "exit-address-family"), ("vni ", "exit-vni"), ("vrf ", "exit-vrf"))
 _SHORT: Final = {"address-family ipv4 unicast": "address-family ipv4"}
 """Two spellings of one line."""
+_INSTANCE: Final = re.compile(r"router bgp (\S+)(?: .*)?")
 _REMOTE_AS: Final = re.compile(r"(neighbor \S+) remote-as (\S+)")
 
 
@@ -40,7 +41,7 @@ def applied(text: str, statements: Sequence[str]) -> str:
     """The text of the file after one change, whose statements begin at the outermost level."""
     rows = text.split("\n")
     old = nested(text).split("\n")
-    new = old
+    new = _renumbered(old, statements[0]) if len(statements) == 1 else old
     path: tuple[str, ...] = ()
     for statement in statements:
         path = tuple(around(list(path), statement))
@@ -77,6 +78,21 @@ def head(text: str) -> str:
         if match := pattern.match(text):
             return " ".join(filter(None, (match[0], *match.groups())))
     return lines.head(text)
+
+
+def _renumbered(rows: list[str], statement: str) -> list[str]:
+    """The rows with another AS number of every instance, where that is all that a change states."""
+    asked = _INSTANCE.fullmatch(statement)
+    its = [match for raw in rows if (match := _INSTANCE.fullmatch(raw))]
+    if asked is None or not its:
+        return rows
+    old = its[0][1]
+    return [
+        raw.replace(f"router bgp {old}", f"router bgp {asked[1]}", 1)
+        if (match := _INSTANCE.fullmatch(raw)) and match[1] == old
+        else raw
+        for raw in rows
+    ]
 
 
 def _find(rows: Sequence[str], path: Sequence[str]) -> Block | None:

@@ -54,7 +54,7 @@ def of_fix(fix: Fix, source: str, network: Network) -> Change | None:
     device = network.devices.get(fix.device)
     own: tuple[str, ...] = ()
     if fix.file:
-        own = typed(fix.command)
+        own = typed(fix.command) or (f"{fix.field} {fix.value}",)  # a command of the shell: the AS number of BGP
     elif device is not None:
         own = statements(fix.command, tables=device.capabilities.tables, shell=device.capabilities.shell_statements)
     if not own and not fix.rows:
