@@ -101,8 +101,8 @@ def _effect(
     if here is None or (there is not None and there.best.source.local):
         return ""
     if there is None:
-        own = here.best.source.local and _given_elsewhere(reach, network, ends, family, key)
-        gone = own and evaluate(policy, _FAMILIES[family], key, here.best.attributes) is None
+        alone = here.best.source.local and _given_elsewhere(reach, network, ends, family, key)
+        gone = alone and evaluate(policy, _FAMILIES[family], key, here.best.attributes) is None
         return "drops" if gone else ""
     asns = [asn for _, part in here.best.attributes.as_path for asn in part]
     if network.switches[taker].router.asn in asns or _length(here.best) + 1 > _length(there.best):
