@@ -52,6 +52,8 @@ _MISTAKES = [
     ("", replaced("timers bgp 3 9", "timers bgp 9 3"), {"timers bgp 9 3"}, {"timers bgp 3 9"}),
     ("", replaced("  network 10.0.0.1/32\n", ""), set(), {"network 10.0.0.1/32"}),
     ("", replaced("  advertise-all-vni\n", ""), set(), {"advertise-all-vni"}),
+    ("", replaced("  maximum-paths 4\n", "  maximum-paths 4\n  distance bgp 255 255 255\n"),
+     {"distance bgp 255 255 255"}, set()),
     ("", replaced(" no bgp ebgp-requires-policy\n", ""), set(), {"no bgp ebgp-requires-policy"}),
     ("", replaced("  neighbor 10.1.0.1 activate\n", "", after=_EVPN), set(), {"neighbor 10.1.0.1 activate"}),
     ("", replaced("10.1.0.1 activate\n", "10.1.0.1 activate\n  neighbor 10.1.0.1 route-map NO in\n"),

@@ -47,7 +47,7 @@ was added before the next one was tried.
 | 18, changes in all four | 16 | 15 (93.8%) | 15 (93.8%) |
 | 19, literal values in all four | 91 | 81 (89.0%) | 80 (87.9%) |
 | 20, literal values in all four | 40 | 37 (92.5%) | 36 (90.0%) |
-| 21, areas with few mistakes, in all four | 23 | 17 (73.9%) | 17 (73.9%) |
+| 21, areas with few mistakes, in all four | 22 | 16 (72.7%) | 16 (72.7%) |
 
 Parts 4 to 18 are slips of operators: values in a wrong form, access lists, limits and policies of sessions, VRFs,
 hosts, cables. Part 4 showed that access lists, local-as, TTL security, limits of prefixes and policies at one of

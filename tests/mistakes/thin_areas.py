@@ -84,8 +84,6 @@ CASES: Final = (
          replaced("      bandwidth percent 90\n", "      bandwidth percent 90\n      shape rate 40 gbps\n")),
     _eos("a spine's routes of BGP have the distance that is never used", _UNUSED, "distance",
          replaced("   maximum-paths 4\n", "   maximum-paths 4\n   distance bgp 255\n"), "spine1", "spine1.cfg"),
-    _nxos("the hash has addresses only", "D6", "hash",
-          replaced("vlan 100\n", "ip load-sharing address source-destination\nvlan 100\n")),
     _nxos("routes of BGP have the distance that is never used", _UNUSED, "distance",
           replaced(_FAMILY_NXOS, f"{_FAMILY_NXOS}    distance 255 255 255\n")),
     _nxos("one uplink has the default queuing policy", "E1 E4", "Ethernet1/3",

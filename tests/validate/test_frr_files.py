@@ -63,6 +63,7 @@ def test_the_files_of_these_tests_are_what_vtysh_takes(interior: str, tmp_path: 
         ("", replaced("bgp router-id 10.0.0.1", "bgp router-id 10.0.0.2"), "I3", "10.0.0.2"),
         ("", replaced("timers bgp 3 9", "timers bgp 9 3"), "I6", ""),
         ("", replaced("  network 10.0.0.1/32\n", ""), "V7", "10.0.0.1"),
+        ("", replaced("  maximum-paths 4\n", "  distance bgp 255 255 255\n"), "P26", "distance 255"),
         ("", replaced("  advertise-all-vni\n", ""), "V5", "does not use BGP EVPN"),
         ("", replaced(" no bgp ebgp-requires-policy\n", ""), "P21", ""),
         ("", replaced("neighbor 10.1.0.1 activate", "no neighbor 10.1.0.1 activate"), "P10", "10.1.0.1"),
