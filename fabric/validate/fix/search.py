@@ -274,12 +274,6 @@ def _candidates(
     of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
     if of_rules:
         yield True, of_rules
-    elif not cause.fixes:  # a rule of a consequence may know the value: 'bgp_asn None' is one of R5, its number of P12
-        for result in cause.consequences:
-            fix = result.fix if result.root == cause.first.root else None
-            change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
-            if change is not None:
-                yield True, (change,)
     peers = Peers(now)
     places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
     if before is not None:
@@ -290,6 +284,12 @@ def _candidates(
         for name, path in places:
             for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
                 yield False, _together(now, [it])
+    if cause.check.id == spelling.NO_VALUE:  # 'bgp_asn None': the rule of its consequence, P12, knows the number
+        for result in cause.consequences:
+            fix = result.fix if result.root == cause.first.root else None
+            change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
+            if change is not None:
+                yield True, (change,)
     if not further or cause.check.id in NOT_OF_PEERS:
         return
     tried = {of_rules}
