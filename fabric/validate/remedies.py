@@ -56,6 +56,8 @@ class Fix:
     """Where the value is from; '' where the rule of the check gives it."""
     what: str = ""
     """The change in words; '': 'set FIELD to VALUE'."""
+    file: str = ""
+    """The file that its lines go into, where that is not the switch's own but one of FRR beside it."""
 
     def __str__(self) -> str:
         return f"{self.device}: {self.what or f'set {self.field} to {self.value}'}"
