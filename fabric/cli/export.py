@@ -1,4 +1,4 @@
-"""``fabric export openmetrics|remote-write|otlp|events|parquet|dashboards``: a finished run for Prometheus,
+"""``fabric export openmetrics|remote-write|otlp|ipfix|events|parquet|dashboards``: a finished run for Prometheus,
 collectors of OpenTelemetry, log stores and notebooks; dashboards for Grafana.
 """
 
@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.output import STDOUT, add_out
@@ -30,7 +30,9 @@ if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is
 
     from fabric.runs.rundir import RunDir
     from telemetry.export.clock import WallClock
+    from telemetry.export.grid import Sent
     from telemetry.export.openmetrics import Recording, Written
+    from telemetry.record.store import Store
 
 MS_PER_S = 1000
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -56,19 +58,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Times are nanoseconds and are not stretched: high-frequency telemetry whose truth is known. The scenario's\n"
         "telemetry.interval is the shortest interval that there is."
     )
-    fast.add_argument(
-        "--interval", metavar="TIME", help="simulated time between two requests, such as 100us (default: every sample)"
+    hft = actions.add_parser("ipfix", help="the counters of switches over time as IPFIX, as SONiC sends them")
+    hft.description = (
+        "Write the counters of a finished run's switches as a file of IPFIX messages (RFC 7011, RFC 5655), as the\n"
+        "high-frequency telemetry of SONiC lays them out: an observation domain for each switch, templates of SAI\n"
+        "counters, messages for each sample. Names are in options records (RFC 5610). Times are nanoseconds and\n"
+        "are not stretched. The scenario's telemetry.interval is the shortest interval that there is."
     )
+    for action, unit in ((fast, "requests"), (hft, "records")):
+        action.add_argument(
+            "--interval",
+            metavar="TIME",
+            help=f"simulated time between two {unit}, such as 100us (default: every sample)",
+        )
     table = actions.add_parser("parquet", help="every metric over time, as one Parquet table in simulated time")
     boards = actions.add_parser("dashboards", help="the dashboards for Grafana")
-    for action in (metrics, pushed, events, table, fast):
+    for action in (metrics, pushed, events, table, fast, hft):
         action.add_argument("directory", metavar="DIR", type=Path, help="run directory")
     for action in (metrics, events, fast):
         add_out(action, "FILE", "where to write (default: standard output)")
-    fast.add_argument(
-        "--start", metavar="RFC3339", help="wall time of simulated time 0 (default: so that the run ends now)"
-    )
-    fast.set_defaults(time_scale=1.0)
+    for action in (fast, hft):
+        action.add_argument(
+            "--start", metavar="RFC3339", help="wall time of simulated time 0 (default: so that the run ends now)"
+        )
+        action.set_defaults(time_scale=1.0)
     for action in (metrics, pushed, events):
         action.add_argument(
             "--time-scale",
@@ -117,14 +130,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="the same values under the names of that exporter, for dashboards made for it; the instance is then "
             "the device",
         )
-    add_out(table, "FILE", "where to write", required=True)
+    for action in (table, hft):
+        add_out(action, "FILE", "where to write", required=True)
     add_out(boards, "DIR", "folder for one JSON file per dashboard", required=True)
     boards.add_argument(
         "--runbooks",
         metavar="URL",
         help="where the pages of the runbooks are served (default: by Prometheus, as in docker-compose.yml)",
     )
-    for action in (metrics, pushed, fast, events, table, boards):
+    for action in (metrics, pushed, fast, hft, events, table, boards):
         action.add_argument("--json", action="store_true", help="print a summary of the export as one JSON object")
 
 
@@ -134,6 +148,7 @@ def run(args: argparse.Namespace) -> int:
         "openmetrics": _openmetrics,
         "remote-write": _remote_write,
         "otlp": _otlp,
+        "ipfix": _ipfix,
         "events": _events,
         "parquet": _parquet,
         "dashboards": _dashboards,
@@ -210,6 +225,28 @@ def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[s
 
 
 def _otlp(args: argparse.Namespace) -> int:
+    interval_ns = _interval_ns(args)
+    from telemetry.export.otlp import write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
+
+    found, store, start_ns = _unstretched(args, interval_ns)
+    resource = {"service.name": "fabric", "service.instance.id": visible(str(found.manifest["name"]))}
+    with _output(args.out) as out:
+        sent = write_otlp(store, out, start_ns, resource, interval_ns)
+    return _say_sent(args, sent, "requests")
+
+
+def _ipfix(args: argparse.Namespace) -> int:
+    interval_ns = _interval_ns(args)
+    from telemetry.export.ipfix import write_ipfix  # noqa: PLC0415  pyarrow, numpy and the catalogue
+
+    _, store, start_ns = _unstretched(args, interval_ns)
+    with _bytes(args.out) as out:
+        sent = write_ipfix(store, out, start_ns, interval_ns)
+    return _say_sent(args, sent, "messages")
+
+
+def _interval_ns(args: argparse.Namespace) -> int | None:
+    """--interval of an export in simulated time. Raises: InputErrors, also for the options of the clock."""
     problems = _clock_problems(args)
     interval_ns = None
     if args.interval is not None:
@@ -221,33 +258,38 @@ def _otlp(args: argparse.Namespace) -> int:
         problems.append(Problem("--interval", f"{args.interval} is no interval", "give one such as 100us"))
     if problems:
         raise InputErrors("options", problems)
+    return interval_ns
+
+
+def _unstretched(args: argparse.Namespace, interval_ns: int | None) -> tuple[RunDir, Store, int]:
+    """(run, its metrics, Unix time of simulated time 0). Raises: RunDirError, FabricError where samples are fewer."""
     from fabric.runs.rundir import RunDir  # noqa: PLC0415  as below
     from telemetry.export.clock import NS_PER_MS  # noqa: PLC0415  as below
-    from telemetry.export.otlp import usual_step_ns, write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
-    from telemetry.sources.recorded import store_of  # noqa: PLC0415  as above
+    from telemetry.export.grid import usual_step_ns  # noqa: PLC0415  numpy
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow and the catalogue
 
     found = RunDir.open(args.directory)
     store = store_of(found)
-    start_ns = _clock(args, int(store.times_ns[-1])).start_ms * NS_PER_MS
     shortest_ns = usual_step_ns(store.times_ns)
     if interval_ns is not None and interval_ns < shortest_ns:
         raise FabricError(
             f"the run has samples every {format_time_ps(shortest_ns * PS_PER_NS)}, and not every {args.interval}",
             f"simulate it with telemetry: {{interval: {args.interval}}}",
         )
-    resource = {"service.name": "fabric", "service.instance.id": visible(str(found.manifest["name"]))}
-    with _output(args.out) as out:
-        sent = write_otlp(store, out, start_ns, resource, interval_ns)
+    return found, store, _clock(args, int(store.times_ns[-1])).start_ms * NS_PER_MS
+
+
+def _say_sent(args: argparse.Namespace, sent: Sent, parts: str) -> int:
+    """Print the summary of an export in simulated time."""
     summary: dict[str, object] = {
         "series": sent.series,
         "points": sent.points,
-        "requests": sent.requests,
+        parts: sent.messages,
         "interval_ns": sent.interval_ns,
     }
     step = format_time_ps(sent.interval_ns * PS_PER_NS)
-    _say(
-        args, summary, f"{sent.points:,} points of {sent.series:,} series, {sent.requests:,} requests, one every {step}"
-    )
+    counts = f"{sent.points:,} points of {sent.series:,} series, {sent.messages:,} {parts}"
+    _say(args, summary, f"{counts}, {'one' if parts == 'requests' else 'a record'} every {step}")
     return 0
 
 
@@ -364,7 +406,7 @@ def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
     from telemetry.export.clock import WallClock, latest_safe_start_ms, latest_start_ms  # noqa: PLC0415
 
     if args.start is None:
-        latest = latest_start_ms if args.action in {"remote-write", "otlp"} else latest_safe_start_ms
+        latest = latest_start_ms if args.action in {"remote-write", "otlp", "ipfix"} else latest_safe_start_ms
         return WallClock(latest(int(time.time() * MS_PER_S), end_ns, args.time_scale), args.time_scale)
     return WallClock(round(datetime.fromisoformat(args.start).timestamp() * MS_PER_S), args.time_scale)
 
@@ -376,6 +418,16 @@ def _output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     with _whole(path) as part, part.open("w", encoding="utf-8") as out:
+        yield out
+
+
+@contextmanager
+def _bytes(path: Path) -> Iterator[BinaryIO]:
+    """The same for a binary file; standard output only where it is asked for."""
+    if path == STDOUT:
+        yield sys.stdout.buffer
+        return
+    with _whole(path) as part, part.open("wb") as out:
         yield out
 
 

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sources",
         metavar="FILE|DIR|URL",
         nargs="+",
-        help="Prometheus text or OpenMetrics, OTLP JSON, a table in Parquet, Arrow or CSV, a run directory, or the "
-        "address of an exporter, which is asked several times",
+        help="Prometheus text or OpenMetrics, OTLP JSON, IPFIX, a table in Parquet, Arrow or CSV, a run directory, or "
+        "the address of an exporter, which is asked several times",
     )
     lint.add_argument(
         "--rate", metavar="RATE", help="line rate of ports whose rate the source does not say, such as 100G"

@@ -143,13 +143,13 @@ class Identity:
     vlan_mtus: dict[str, Stated] = field(default_factory=dict)
     """VLAN to the largest packet that its interface routes, bytes: stated, or the default where the line is missing."""
     shut: dict[str, Stated] = field(default_factory=dict)
-    """Loopbacks and interfaces of VLANs that are 'down': by a line, or by the language's default."""
+    """Loopbacks, interfaces of VLANs and sub-interfaces that are 'down': by a line, or by the language's default."""
     suspended: dict[str, Stated] = field(default_factory=dict)
     """VLANs that pass no traffic: `state suspend`, or shut (EOS, NX-OS)."""
     tags: dict[tuple[str, str], str] = field(default_factory=dict)
     """(interface, address) to the tag of its connected route (NX-OS)."""
     tags_sent: dict[str, Stated] = field(default_factory=dict)
-    """Sub-interface to the VLAN tag of its frames (EOS, NX-OS: `encapsulation dot1q`; NVUE: `vlan`)."""
+    """Sub-interface to the VLAN tag of its frames (EOS, NX-OS: `encapsulation dot1q`; NVUE, SONiC: `vlan`)."""
     floods: Stated = NOTHING
     """'on' or 'off': whether broadcast is replicated to the other VTEPs (NVUE); empty: on."""
     flooded: list[Stated] = field(default_factory=list)
@@ -170,6 +170,8 @@ class Identity:
     """Interface without an address of its own to the one whose address it has (`ip unnumbered`)."""
     requires_policy: Stated = NOTHING
     """What lets external sessions carry routes only where a policy says so (RFC 8212); empty: nothing does."""
+    distance: Stated = NOTHING
+    """Administrative distance of external BGP routes of IPv4 in the default VRF; empty: the language's default."""
     redistributes_connected: bool | None = None
     """None: the file does not say how prefixes get into BGP (SONiC, whose templates advertise the loopback)."""
 

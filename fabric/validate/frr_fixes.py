@@ -7,16 +7,21 @@ Source: FRR user guide, "VTY shell", "BGP".
 from __future__ import annotations
 
 import re
+import shlex
+from itertools import pairwise
 from typing import Final
 
 from fabric.configs.model import Device, Where
 from fabric.validate.commands import quoted
-from fabric.validate.edits import BETWEEN_LINES
+from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES
+from fabric.validate.remedies import Fix
 
 _FAMILIES: Final = {
     "address-family ipv4": "address-family ipv4 unicast",
     "address-family evpn": "address-family l2vpn evpn",
 }
+_BEGIN: Final = ("configure terminal",)
+_END: Final = ("end", "write memory")
 _VRF: Final = re.compile(r"(router bgp \S+); vrf (\S+)(?=;)")
 
 
@@ -25,10 +30,29 @@ def in_frr(device: Device, where: Where) -> bool:
     return bool(where) and where[0] in device.beside
 
 
+def fix_in_frr(device: Device, where: Where, field: str, value: str, lines: str) -> Fix:
+    """A change of the file of FRR that a construct is in; `lines` as in `vtysh()`."""
+    return Fix(device.name, field, value, vtysh(lines), file=device.beside[where[0]][0])
+
+
+def typed(command: str) -> tuple[str, ...]:
+    """The lines of configuration mode of a command of `vtysh()`."""
+    words = shlex.split(command)
+    said = [line for option, line in pairwise(words) if option == "-c"]
+    return tuple(said[len(_BEGIN) : -len(_END)])
+
+
+def renumbered(device: Device, asn: str) -> str:
+    """Another AS number in the file: bgpd takes none while it runs with one ("BGP is already running")."""
+    file = "/etc/sonic/frr/" + re.split("[.-]", device.identity.asn_where[0].removesuffix(".conf"))[-1] + ".conf"
+    change = f"s/^router bgp {device.asn}\\b/router bgp {asn}/"
+    return BETWEEN_COMMANDS.join((f"sed -i {quoted(change)} {file}", "systemctl restart bgp"))
+
+
 def vtysh(lines: str) -> str:
     """'router bgp 65101; neighbor 10.1.0.1 bfd' as one command of the shell; '' stays ''."""
     if not lines:
         return ""
     split = [re.sub(r"\s+", " ", it).strip() for it in _VRF.sub(r"\1 vrf \2", lines).split(BETWEEN_LINES)]
-    words = ["configure terminal", *(_FAMILIES.get(it, it) for it in split), "end", "write memory"]
+    words = [*_BEGIN, *(_FAMILIES.get(it, it) for it in split), *_END]
     return " ".join(("vtysh", *(f"-c {quoted(it)}" for it in words)))

@@ -12,7 +12,7 @@ from fabric.configs.model import Device, Where
 from fabric.validate.adjacencies import Side
 from fabric.validate.commands import quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, Row
-from fabric.validate.frr_fixes import in_frr, vtysh
+from fabric.validate.frr_fixes import fix_in_frr, in_frr
 from fabric.validate.remedies import Fix
 
 _UNSET: Final = "unset "
@@ -75,7 +75,7 @@ def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str
     if its is not None and in_frr(device, its.where):
         line = lines.get("eos", "")
         begin = "" if line.startswith("router ") else f"interface {interface}; "
-        return Fix(device.name, f"{interface} {field}", value, vtysh(f"{begin}{line}" if line else ""))
+        return fix_in_frr(device, its.where, f"{interface} {field}", value, f"{begin}{line}" if line else "")
     if device.capabilities.tables:
         rows = _of_sonic(device, interface, fields)
         return Fix(device.name, f"{interface} {field}", value, BETWEEN_COMMANDS.join(map(_written, rows)), rows)

@@ -89,7 +89,7 @@ BY_LANGUAGE: Final[dict[tuple[str, Language], str]] = {
     },
     **{(id_, it): _NOT_STATED for id_ in ("W11", "W12", "W13", "W14", "M16", "B16", "B17") for it in _OTHER},
     **{("D6", it): _NOT_STATED for it in ("nvue", "eos")},
-    ("P23", "sonic"): _NOT_STATED,
+    **{(id_, "sonic"): _NOT_STATED for id_ in ("P23", "P26")},
     **{("I10", it): _NOT_STATED for it in _OTHER},
     **{(id_, "sonic"): _NOT_STATED for id_ in ("O3", "O4")},
     **{("V13", it): _NOT_STATED for it in ("sonic", "nvue", "nxos")},

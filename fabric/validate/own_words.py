@@ -124,6 +124,8 @@ def own_words(language: Language, where: Where, rest: tuple[str, ...]) -> str:
 
 def table_of(interface: str) -> str:
     """SONiC's table of an interface's addresses."""
+    if "." in interface:
+        return "VLAN_SUB_INTERFACE"
     return next((table for start, table in _TABLES if interface.startswith(start)), "INTERFACE")
 
 

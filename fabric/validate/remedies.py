@@ -58,6 +58,8 @@ class Fix:
     """Where the value is from; '' where the rule of the check gives it."""
     what: str = ""
     """The change in words; '': 'set FIELD to VALUE'."""
+    file: str = ""
+    """The file that its lines go into, where that is not the switch's own but one of FRR beside it."""
     in_file: tuple[str, ...] = ()
     """Statements that make the change in the file, where they are others than the command's: no switch has the part
     of a file that it refused."""

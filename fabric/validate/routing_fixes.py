@@ -14,7 +14,7 @@ from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device, Lag, Port, Session, Where
 from fabric.validate.commands import nvue_words, quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
-from fabric.validate.frr_fixes import in_frr, vtysh
+from fabric.validate.frr_fixes import fix_in_frr, in_frr, renumbered, vtysh
 from fabric.validate.own_words import table_of
 from fabric.validate.remedies import Fix
 
@@ -28,7 +28,7 @@ def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], ro
 def _bgp(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
     """The same for what is in a file of FRR where the switch has one with BGP."""
     if in_frr(device, device.identity.asn_where):
-        return Fix(device.name, field, value, vtysh(commands["eos"]))
+        return fix_in_frr(device, device.identity.asn_where, field, value, commands["eos"])
     return _fix(device, field, value, commands, row)
 
 
@@ -50,7 +50,7 @@ def set_session(device: Device, session: Session, field: str, value: str, lines:
         family, _, rest = line.rpartition("; ")  # 'address-family l2vpn evpn; send-community extended'
         inside = f"{family}; " if family else ""
         text = f"router bgp {device.asn}; {vrf}{inside}neighbor {name} {rest}" if line else ""
-        return Fix(device.name, f"neighbor {name} {field}", value, vtysh(text))
+        return fix_in_frr(device, session.where, f"neighbor {name} {field}", value, text)
     line = lines.get(device.language, "")
     words = line.split() if device.capabilities.tables else []
     row = tuple(Row((*session.where, words[at]), words[at + 1]) for at in range(0, len(words), 2))
@@ -95,8 +95,10 @@ def set_address(device: Device, interface: str, old: str, new: str) -> Fix:
         "nvue": f"nv unset interface {name} ip address {was} && nv set interface {name} ip address {will}",
         "sonic": f"config interface ip remove {name} {was} && config interface ip add {name} {will}",
     }
-    table = table_of(interface)
-    row = Row((table, f"{interface}|{old}"), None), Row((table, f"{interface}|{new}"), "")
+    table, key, *_ = (*device.identity.address_where.get((interface, old), ()), "", "")
+    begin = key.partition("|")[0] or interface
+    table = table if key else table_of(interface)
+    row = Row((table, f"{begin}|{old}"), None), Row((table, f"{begin}|{new}"), "")
     return _fix(device, f"{interface} address", new, commands, row)
 
 
@@ -161,14 +163,16 @@ def set_vlan_mtu(device: Device, vlan: str, mtu: int) -> Fix:
 
 
 def bring_up(device: Device, interface: str) -> Fix:
-    """An interface of a VLAN, or a loopback, that is down."""
+    """An interface of a VLAN, a sub-interface, or a loopback, that is down."""
     commands = {
         "eos": f"interface {interface}; no shutdown",
         "nxos": f"interface {interface}; no shutdown",
         "nvue": f"nv set interface {quoted(interface)} link state up",
-        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN|{interface}')} admin_status up",
+        "sonic": f"config interface startup {quoted(interface)}"
+        if "." in interface
+        else f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN|{interface}')} admin_status up",
     }
-    row = rows("VLAN", interface, {"admin_status": "up"})
+    row = (Row(device.identity.shut[interface].where, "up"),)
     return _fix(device, f"{interface} shutdown", "up", commands, row)
 
 
@@ -384,6 +388,19 @@ def send_targets(device: Device, session: Session) -> Fix:
     return set_session(device, session, "send-community", "extended", {"eos": line, "nxos": line, "frr": frr})
 
 
+def default_distance(device: Device) -> Fix:
+    """The language's own distance of BGP's routes."""
+    commands = {
+        "eos": f"router bgp {device.asn}; no distance bgp",
+        "nxos": f"router bgp {device.asn}; address-family ipv4 unicast; no distance",
+        "nvue": "nv unset vrf default router bgp address-family ipv4-unicast admin-distance external",
+    }
+    if in_frr(device, device.identity.distance.where):
+        line = f"router bgp {device.asn}; address-family ipv4; no distance bgp"
+        return fix_in_frr(device, device.identity.distance.where, "distance bgp", "nothing (remove it)", line)
+    return Fix(device.name, "distance", "nothing (remove it)", commands.get(device.language, ""))
+
+
 def set_asn(device: Device, asn: str) -> Fix:
     """The switch's own AS number."""
     commands = {
@@ -393,4 +410,7 @@ def set_asn(device: Device, asn: str) -> Fix:
         "sonic": f"sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' bgp_asn {asn}",
     }
     row = rows("DEVICE_METADATA", "localhost", {"bgp_asn": asn})
-    return _bgp(device, "AS number", asn, commands, row)
+    if in_frr(device, device.identity.asn_where):
+        file = device.beside[device.identity.asn_where[0]][0]
+        return Fix(device.name, "router bgp", asn, renumbered(device, asn), file=file)
+    return _fix(device, "AS number", asn, commands, row)

@@ -293,6 +293,8 @@ MAX_TTL: Final = 255
 def _cable_down(facts: Facts, end: End, other: End) -> Cause | None:
     """Ports of an interface that are shut, or lead to another switch."""
     device = end.device
+    if (shut := device.identity.shut.get(end.interface)) is not None and "." in end.interface:
+        return Cause(f"{device.name}:{end.interface} is shut", (place(device, shut.where),))
     ports = [it for it in device.ports.values() if end.interface in (it.name, it.lag)]
     if ports and not any(port.admin_up for port in ports):
         return Cause(f"{device.name}:{end.interface} is shut", (place(device, ports[0].where),))

@@ -48,6 +48,28 @@ def apart_by_tags(wire: Wire) -> Iterator[tuple[TaggedEnd, TaggedEnd]]:
             yield near, facing[0]
 
 
+def of_two_subnets(wire: Wire) -> Iterator[tuple[TaggedEnd, TaggedEnd]]:
+    """Sub-interfaces that meet by their tag, and have no subnet of one IP version in common."""
+    ours, theirs = ([it for it in _ends(line) if "." in it.name] for line in (wire.a, wire.b))
+    for near in ours:
+        met = [it for it in theirs if it.tag == near.tag and it.address.version == near.address.version]
+        same = [it for it in ours if it.name == near.name and it.address.version == near.address.version]
+        networks = {it.address.network for it in met}
+        if met and same[0] is near and not networks & {it.address.network for it in same}:
+            yield near, met[0]
+
+
+def shut_at_one_end(wire: Wire) -> Iterator[tuple[TaggedEnd, TaggedEnd]]:
+    """Sub-interfaces of one subnet and tag, of which the first is shut and the second is not."""
+    for near in _ends(wire.a):
+        for far in _ends(wire.b):
+            if "." not in near.name or near.tag != far.tag or near.address.network != far.address.network:
+                continue
+            down = [it.name in it.line.device.identity.shut for it in (near, far)]
+            if down[0] != down[1]:
+                yield (near, far) if down[0] else (far, near)
+
+
 def _ends(line: Line) -> list[TaggedEnd]:
     """The interfaces with addresses of a port, or of its LAG, whose tags are known."""
     own = line.device.identity

@@ -2,8 +2,8 @@
 
 Two things keep them: a policy of either end, and a limit of received prefixes. A policy counts where the switch has the
 route by another session and the one that is dropped, or made worse, would be as short, so that a path of equal cost is
-lost. A policy
-that leaves longer paths out, such as one of a leaf that announces its own prefixes only, loses nothing.
+lost; and where a switch keeps its own route from one neighbour alone. A policy that leaves longer paths out, such as
+one of a leaf that announces its own prefixes only, loses nothing.
 """
 
 from __future__ import annotations
@@ -98,8 +98,12 @@ def _effect(
     if giver is None or taker is None:
         return ""
     here, there = (network.switches[row].speaker.selection(_FAMILIES[family], key) for row in (giver, taker))
-    if here is None or there is None or there.best.source.local:
+    if here is None or (there is not None and there.best.source.local):
         return ""
+    if there is None:
+        alone = here.best.source.local and _given_elsewhere(reach, network, ends, family, key)
+        gone = alone and evaluate(policy, _FAMILIES[family], key, here.best.attributes) is None
+        return "drops" if gone else ""
     asns = [asn for _, part in here.best.attributes.as_path for asn in part]
     if network.switches[taker].router.asn in asns or _length(here.best) + 1 > _length(there.best):
         return ""
@@ -118,6 +122,20 @@ def _effect(
     others = network.switches[taker].speaker.candidates(_FAMILIES[family], key)
     lower = [it for it in others if _preference(it.attributes) < own and _length(it) <= _length(there.best)]
     return "prefers" if own == its and lower else ""
+
+
+def _given_elsewhere(reach: Reachability, network: Network, ends: tuple[str, str], family: str, key: bytes) -> bool:
+    """Whether another neighbour has a switch's own route from it: what all sessions drop, V7 and V11 say."""
+    giver, taker = ends
+    for peering in reach.sessions:
+        names = [peering.a.device.name, peering.b.device.name]
+        if giver not in names or taker in names or not peering.carries(family):
+            continue
+        row = reach.row(next(it for it in names if it != giver))
+        found = None if row is None else network.switches[row].speaker.selection(_FAMILIES[family], key)
+        if found is not None and _length(found.best) <= 1:
+            return True
+    return False
 
 
 def _preference(attributes: Attributes) -> int:

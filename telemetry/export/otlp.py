@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -20,37 +19,13 @@ from numpy.typing import NDArray
 
 from telemetry.catalogue.metrics import CATALOGUE
 from telemetry.catalogue.spec import Kind, MetricSpec
+from telemetry.export.grid import Sent, on_grid, sampled, usual_step_ns
 from telemetry.record.store import Labels, Store
 
 CUMULATIVE: Final = 2
 """AggregationTemporality."""
 _UNITS: Final = {"bytes": "By", "seconds": "s", "ratio": "1", "bytes_per_second": "By/s", "": "1"}
 """UCUM, as OpenTelemetry has units."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """Result of an export."""
-
-    series: int
-    points: int
-    requests: int
-    interval_ns: int
-    """Median time between two requests."""
-
-
-def sampled(times_ns: NDArray[np.int64], interval_ns: int | None) -> NDArray[np.int64]:
-    """Positions to export: all, or the first sample at or after each multiple of the interval."""
-    if interval_ns is None or not len(times_ns):
-        return np.arange(len(times_ns))
-    wanted = np.arange(times_ns[0], times_ns[-1] + 1, interval_ns)
-    return np.unique(np.searchsorted(times_ns, wanted))
-
-
-def usual_step_ns(times_ns: NDArray[np.int64]) -> int:
-    """Median time between two samples; 0 where there is one alone."""
-    steps = np.sort(np.diff(times_ns))
-    return int(steps[len(steps) // 2]) if len(steps) else 0
 
 
 def write_otlp(
@@ -95,10 +70,7 @@ class _Column:
         self._spec = spec
         self.series: list[tuple[list[dict[str, Any]], NDArray[np.float64]]] = []
         for labels, (found_ns, values) in store.iter_series(spec.name):
-            place = np.searchsorted(found_ns, times_ns)
-            there = (place < len(found_ns)) & (found_ns[np.minimum(place, len(found_ns) - 1)] == times_ns)
-            column = np.where(there, values[np.minimum(place, len(found_ns) - 1)], np.nan)
-            self.series.append((_attributes(labels), column))
+            self.series.append((_attributes(labels), on_grid(found_ns, values, times_ns)))
 
     def points(self, row: int, start_ns: int, time_ns: int) -> Iterator[dict[str, Any]]:
         """Data points of one request."""

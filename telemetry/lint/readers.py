@@ -1,4 +1,4 @@
-"""Files to series: Prometheus text, OpenMetrics, tables (Parquet, Arrow, CSV), OTLP in JSON.
+"""Files to series: Prometheus text, OpenMetrics, tables (Parquet, Arrow, CSV), OTLP in JSON, IPFIX.
 
 Text is parsed by prometheus_client. Its lax parser is given the lines of samples alone: the strict one refuses what
 this module is asked to find, and both rename counters.
@@ -22,6 +22,9 @@ from prometheus_client.parser import text_fd_to_metric_families
 
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.reading import json_value, open_bytes, read_bytes
+from telemetry.ipfix import wire
+from telemetry.ipfix.wire import FormatError
+from telemetry.lint.ipfix import from_ipfix
 from telemetry.lint.series import Batch, Series
 from telemetry.record.store import Store, StoreError
 
@@ -33,7 +36,9 @@ _EXEMPLAR: Final = re.compile(r"\s#\s\{.*$")
 _TIME: Final = re.compile(
     r"(?i)^(observation_?)?(time|timestamp|ts)(_unix)?(_?(?P<unit>ns|us|ms|s|nano|nanoseconds))?$"
 )
-_HINT: Final = "give Prometheus text, OpenMetrics, OTLP JSON, or a table in Parquet, Arrow or CSV"
+_HINT: Final = "give Prometheus text, OpenMetrics, OTLP JSON, IPFIX, or a table in Parquet, Arrow or CSV"
+
+_IPFIX: Final = wire.VERSION.to_bytes(2)
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -55,6 +60,11 @@ def _read(path: Path) -> Batch:
         with open_bytes(path) as file:
             return from_table(str(path), pa.ipc.open_file(file).read_all())
     data = read_bytes(path, MAX_BYTES, stage="telemetry lint")
+    if data.startswith(_IPFIX):
+        try:
+            return from_ipfix(str(path), data)
+        except FormatError as error:
+            raise refused(str(path), f"is no IPFIX to judge: {error}") from error
     if path.suffix == ".csv":
         try:
             return from_table(str(path), pyarrow.csv.read_csv(io.BytesIO(data)))

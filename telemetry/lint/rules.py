@@ -8,6 +8,7 @@
     wrap       a counter that passes 2**32
     stale      a counter that does not change, or shows an older value, and then makes up for it; a counter that ends
     rate       more bytes, packets or seconds than the interval allows at line rate
+    lost       messages that are missing by the sequence numbers of the others (IPFIX)
 
 A limit has a slack of one largest frame, because a frame is counted when it ends, and of the clock's resolution.
 """
@@ -63,7 +64,7 @@ def check(batch: Batch, rate_bps: float | None = None, now_ns: int | None = None
     rate_bps : float     line rate of ports whose rate the batch does not say
     now_ns : int         Unix time, for times in the future; the machine's by default
     """
-    found: list[Finding] = []
+    found = [Finding("lost", it.stream, it.time_ns, it.text) for it in batch.breaks]
     rates = _Rates(batch, rate_bps)
     end_ns = _end(batch)
     counters = {}

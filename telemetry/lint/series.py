@@ -7,7 +7,7 @@ octets or bytes, packets or frames, received or sent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -52,6 +52,16 @@ class Series:
         return f"{self.name}{{{inside}}}" if inside else self.name
 
 
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A place where a stream says that a part of it is not there."""
+
+    stream: str
+    time_ns: int | None
+    """Of what follows; None where nothing with a time follows."""
+    text: str
+
+
 @dataclass(slots=True)
 class Batch:
     """What one file, run or address gave."""
@@ -65,6 +75,8 @@ class Batch:
     """Whether its clock is Unix time; that of a run is simulated."""
     dilation: float = 1.0
     """Seconds of its clock for a second of the counters' clock."""
+    breaks: list[Break] = field(default_factory=list)
+    """Of sources that number their messages."""
 
 
 @dataclass(frozen=True, slots=True)

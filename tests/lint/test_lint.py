@@ -214,6 +214,7 @@ def test_no_run_of_a_shipped_scenario_is_flagged(name: str, repo_root: Path, tmp
     run = tmp_path / name
     main(["run", str(repo_root / f"scenarios/{name}.yml"), "--out", str(run), "--quiet", "--until", "2ms"])
     main(["export", "openmetrics", str(run), "--out", str(tmp_path / "run.om")])
+    main(["export", "ipfix", str(run), "--out", str(tmp_path / "run.ipfix")])
     capsys.readouterr()
-    assert main(["telemetry", "lint", str(run)]) == 0, capsys.readouterr().out
-    assert main(["telemetry", "lint", str(tmp_path / "run.om")]) == 0, capsys.readouterr().out
+    for source in (run, tmp_path / "run.om", tmp_path / "run.ipfix"):
+        assert main(["telemetry", "lint", str(source)]) == 0, capsys.readouterr().out

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from telemetry.export.otlp import sampled, write_otlp
+from telemetry.export.grid import sampled
+from telemetry.export.otlp import write_otlp
 from telemetry.lint.readers import from_otlp
 from telemetry.lint.rules import check
 from telemetry.record.store import Store

@@ -48,6 +48,7 @@ from tests.mistakes import (
     slips_nvue,
     slips_sonic,
     sonic_cases,
+    thin_areas,
     upkeep_eos,
     upkeep_nxos,
     upkeep_text,
@@ -91,6 +92,7 @@ CASES: tuple[Mistake, ...] = (
     *literals_trees.CASES,
     *literals_text.CASES,
     *literals_second.CASES,
+    *thin_areas.CASES,
 )
 
 

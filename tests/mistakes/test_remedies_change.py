@@ -37,7 +37,7 @@ def idle(case: Mistake, folder: Path) -> list[str]:
                 after = state.changed([change])
             except (CannotApplyError, InputErrors):
                 continue
-            file = state.file(change.device)
+            file = state.file_of(change)
             if after.text(file) == state.text(file):
                 found.append(f"{cause.check.id}: {fix.command}")
     return found

@@ -55,7 +55,9 @@ SITUATIONS: Final[Mapping[str, tuple[str, frozenset[Need]]]] = {
 }
 """Scenario -> how far to run it, and what of a panel's needs it has. Between them they have something to show on every
 panel but the quiet ones. Each is also shown as SONiC's polls would have it (Need.SEEN)."""
-PASSING: Final = frozenset({"incast", "all-to-all", "bgp-spine-failure", "mac-move", "tenant-routing", "link-failure"})
+PASSING: Final = frozenset(
+    {"incast", "all-to-all", "bgp-spine-failure", "mac-move", "tenant-routing", "link-failure", "alerts/silent-spine"}
+)
 """Runs with congestion that pauses now and then: whether a sample meets a pause (Need.WAITING) is chance."""
 RUNS: Final = tuple(SITUATIONS)
 QUIET: Final = frozenset(

@@ -63,6 +63,7 @@ def test_the_files_of_these_tests_are_what_vtysh_takes(interior: str, tmp_path: 
         ("", replaced("bgp router-id 10.0.0.1", "bgp router-id 10.0.0.2"), "I3", "10.0.0.2"),
         ("", replaced("timers bgp 3 9", "timers bgp 9 3"), "I6", ""),
         ("", replaced("  network 10.0.0.1/32\n", ""), "V7", "10.0.0.1"),
+        ("", replaced("  maximum-paths 4\n", "  distance bgp 255 255 255\n"), "P26", "distance 255"),
         ("", replaced("  advertise-all-vni\n", ""), "V5", "does not use BGP EVPN"),
         ("", replaced(" no bgp ebgp-requires-policy\n", ""), "P21", ""),
         ("", replaced("neighbor 10.1.0.1 activate", "no neighbor 10.1.0.1 activate"), "P10", "10.1.0.1"),
@@ -255,6 +256,39 @@ def test_two_files_of_a_switch_with_one_protocol_are_refused(first: str, second:
     write("sonic", files, tmp_path)
     with pytest.raises(InputErrors, match=r"has 'router \w+' of leaf1, and so has \S+leaf1[.]\w+[.]conf"):
         load_network([tmp_path])
+
+
+def _without_families(text: str) -> str:
+    """The lines of IPv4 unicast in the instance itself, where they are active without a line."""
+    begin, end = text.index(" address-family ipv4"), text.index(" exit-address-family") + len(" exit-address-family\n")
+    rows = [it[1:] for it in text[begin:end].split("\n")[1:-2] if "activate" not in it]
+    text = text[:begin] + "".join(f"{it}\n" for it in rows) + text[end:]
+    return text.replace(" no bgp default ipv4-unicast\n", "")
+
+
+def test_a_file_in_the_style_before_address_families_is_read(tmp_path: Path) -> None:
+    device = _leaf(_fabric(tmp_path, leaf1_frr=_without_families))
+    assert not judged(tmp_path)
+    assert all("ipv4" in (it.families or ()) for it in device.sessions)
+    assert device.identity.networks == {"10.0.0.1/32"}
+    assert device.multipath == 4
+    assert not [it.what for it in device.unread if it.place.file.endswith(".conf")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check", "said"),
+    [
+        (" network 10.0.0.1/32\n", "", "V7", "10.0.0.1"),
+        (" network 10.0.0.1/32\n", " network 10.0.0.1/32\n no neighbor 10.1.0.1 activate\n", "P10", "10.1.0.1"),
+        (" network 10.0.0.1/32\n", " network 10.0.0.1/32\n neighbor 10.1.0.1 route-map NO in\n", "R1", "'NO'"),
+        (" timers bgp 3 9\n", " timers bgp 3 9\n no bgp default ipv4-unicast\n", "P10", "10.1.0"),
+        (" network 10.0.0.1/32\n", " network 10.0.0.1/32\n neighbor 10.1.0.1 maximum-prefix 1\n", "P17", ""),
+    ],
+)
+def test_a_mistake_in_that_style_is_found(old: str, new: str, check: str, said: str, tmp_path: Path) -> None:
+    causes = judged(_fabric(tmp_path, leaf1_frr=lambda text: replaced(old, new)(_without_families(text))))
+    assert [it.check.id for it in causes][:1] == [check]
+    assert said in causes[0].first.text
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv4 unicast"])

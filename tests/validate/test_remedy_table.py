@@ -17,7 +17,7 @@ from fabric.validate import remedies
 from fabric.validate.checks.registry import CHECKS
 from fabric.validate.manual import BY_LANGUAGE, REASONS
 from fabric.validate.remedies import Fix
-from fabric.validate.routing_fixes import end_maintenance, open_session, set_session, whole_aggregate
+from fabric.validate.routing_fixes import default_distance, end_maintenance, open_session, set_session, whole_aggregate
 from fabric.validate.runner import validate
 from tests.mistakes.mistake import LANGUAGES
 from tests.mistakes.score import CASES, every_score
@@ -113,6 +113,7 @@ DIRECT: dict[str, Callable[[Device, Port], Fix]] = {
     "P20": lambda device, _: _in_maintenance(device),
     "P23": lambda device, _: whole_aggregate(device, Aggregate("10.0.0.0/24", ("vrf", "default", "aggregate-route"))),
     "P24": lambda device, _: set_session(device, _SESSION, "BFD", "on", _BFD),
+    "P26": lambda device, _: default_distance(device),
     "P25": lambda device, _: open_session(device, _SESSION),
     "N2": lambda _, __: remedies.set_host_ecn(_HOST, "ecn_np_prio", 3),
     "N8": lambda _, __: remedies.set_tclass(_HOST, _MARK, 26),

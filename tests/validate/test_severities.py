@@ -57,6 +57,22 @@ def test_a_host_without_pfc_is_an_error_where_it_sends_roce(
     assert [(it.object, it.severity) for it in found] == [("Ethernet8|3", severity)]
 
 
+@pytest.mark.parametrize(
+    ("left_out", "severity"), [((("leaf1", "Ethernet8"),), E), ((("leaf1", "Ethernet8"), ("leaf2", "Ethernet8")), W)]
+)
+def test_several_hosts_named_alike_without_pfc_are_a_choice_that_no_file_states(
+    left_out: tuple[tuple[str, str], ...], severity: Severity, tmp_path: Path
+) -> None:
+    files = good("sonic")
+    del files["hosts.json"]
+    for switch, port in left_out:
+        files[f"{switch}.json"]["PORT_QOS_MAP"][port].pop("pfc_enable")
+    write("sonic", files, tmp_path)
+    found = validate(load_network([tmp_path]), only={"M7"}).findings
+    assert [(it.device, it.severity) for it in found] == [(switch, severity) for switch, _ in left_out]
+    assert all("is assumed from hosts named alike: --hosts says it" in it.text for it in found)
+
+
 def test_an_egress_limit_below_the_pause_of_one_group_is_an_error(judge: Judge) -> None:
     fabric = small_fabric()
     put("leaf1", "BUFFER_PROFILE", "egress_lossless_profile", dynamic_th="-3")(fabric)

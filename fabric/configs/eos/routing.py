@@ -264,6 +264,8 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
     connected = _redistributed(reader, block, vrf)
     if not vrf:
         read_aggregates(reader, block)
+        for line, match in block.find(r"distance bgp (\d+)(?: \d+ \d+)?"):
+            reader.device.identity.distance = Stated(match[1], reader.note(line, "router bgp", "distance bgp"))
     for line, match in block.find(r"address-family (\S+)(?: unicast)?"):
         for _, word in line.find(r"neighbor (\S+) activate"):
             activated.setdefault(word[1], set()).add(match[1])

@@ -26,6 +26,11 @@ _FAMILY: Final = r"address-family (?:(ipv4|ipv6)(?: unicast)?|l2vpn evpn)"
 _MOST_HOPS: Final = 255
 _MOST_ROUTES: Final = 2**32 - 1
 _INSTANCE: Final = r"router bgp (\d+)(?: (?:vrf (\S+)|view \S+))?(?: as-notation \S+)?"
+_UNICAST: Final = re.compile(
+    r"(?:activate|route-map|prefix-list|filter-list|distribute-list|allowas-in|route-reflector-client|next-hop-self|"
+    r"send-community|maximum-prefix)\b.*"
+)
+"""What a neighbour's line says of IPv4 unicast where it stands outside of the address families (FRR before 3)."""
 _KNOWN: Final = (
     r"(?:no )?bgp .*|timers .*|(?:no )?neighbor \S+ .*|coalesce-time .*|read-quanta .*|"
     r"write-quanta .*|no ipv6 .*|(?:no )?maximum-paths .*|address-family .*|distance .*"
@@ -88,8 +93,14 @@ def read_instances(reader: TextReader, traditional: Line | None) -> None:
         for line, word in block.find(r"timers bgp (\d+) (\d+)"):
             instance.timers = seconds_of(reader, line, word[1], word[2])
         instance.default_ipv4 = not block.has(r"no bgp default ipv4-unicast")
+        at = ("router bgp", *((instance.vrf,) if instance.vrf else ()))
         for line, word in block.find(r"(no )?neighbor (\S+) (.+)"):
-            _neighbor(reader, line, instance, word[2], word[3], off=bool(word[1]))
+            if _UNICAST.fullmatch(word[3]):
+                _of_family(reader, line, instance.of(word[2]), "ipv4", (*at, word[2]), word[3], off=bool(word[1]))
+            else:
+                _neighbor(reader, line, instance, word[2], word[3], off=bool(word[1]))
+        if not vrf:
+            _unicast(reader, block, at)
         reader.device.identity.listens |= block.has(r"bgp listen range .*")
         for line, word in block.find(_FAMILY):
             _family(reader, line, instance, word[1] or "evpn")
@@ -168,26 +179,33 @@ def _neighbor(reader: TextReader, line: Line, instance: _Instance, name: str, te
 
 def _family(reader: TextReader, block: Line, instance: _Instance, family: str) -> None:
     at = ("router bgp", *((instance.vrf,) if instance.vrf else ()), block.text)
-    found = reader.device.identity
     for line, match in block.find(r"(no )?neighbor (\S+) (.+)"):
         _of_family(reader, line, instance.of(match[2]), family, (*at, match[2]), match[3], off=bool(match[1]))
     if family == "ipv4" and not instance.vrf:
-        for line, match in block.find(r"network (\S+)(?: route-map (\S+))?(?: label-index \d+)?"):
-            found.networks |= {match[1]}
-            if match[2]:
-                found.network_maps[match[1]] = match[2], reader.note(line, *at, f"network {match[1]}", "route-map")
-        for line, match in block.find(r"redistribute connected(?: metric \d+)?(?: route-map (\S+))?"):
-            found.redistributes_connected = True
-            if match[1]:
-                found.policies.redistribution = match[1], reader.note(line, *at, "redistribute connected")
-        for line, match in block.find(r"maximum-paths (\d+)"):
-            reader.device.multipath = reader.number(line, match[1], 1, 65_535, "maximum-paths")
-            reader.note(line, "maximum-paths")
-        read_aggregates(reader, block)
-        block.accept(r"redistribute .*|maximum-paths ibgp .*")
+        _unicast(reader, block, at)
     if family == "evpn":
         _evpn(reader, block, instance.vrf, at)
     block.accept(_OF_FAMILY)
+
+
+def _unicast(reader: TextReader, block: Line, at: Where) -> None:
+    """Prefixes and paths of IPv4 unicast: in its address family, or in the instance itself."""
+    found = reader.device.identity
+    for line, match in block.find(r"network (\S+)(?: route-map (\S+))?(?: label-index \d+)?"):
+        found.networks |= {match[1]}
+        if match[2]:
+            found.network_maps[match[1]] = match[2], reader.note(line, *at, f"network {match[1]}", "route-map")
+    for line, match in block.find(r"redistribute connected(?: metric \d+)?(?: route-map (\S+))?"):
+        found.redistributes_connected = True
+        if match[1]:
+            found.policies.redistribution = match[1], reader.note(line, *at, "redistribute connected")
+    for line, match in block.find(r"maximum-paths (\d+)"):
+        reader.device.multipath = reader.number(line, match[1], 1, 65_535, "maximum-paths")
+        reader.note(line, "maximum-paths")
+    for line, match in block.find(r"distance bgp (\d+) \d+ \d+"):
+        found.distance = Stated(match[1], reader.note(line, *at, "distance bgp"))
+    read_aggregates(reader, block)
+    block.accept(r"redistribute .*|maximum-paths ibgp .*")
 
 
 def _of_family(  # what one line says of a neighbour in a family

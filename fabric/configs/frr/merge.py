@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from fabric.configs.frr.bgp import read_instances
-from fabric.configs.frr.nesting import nested
+from fabric.configs.frr.nesting import EXITS, nested
 from fabric.configs.identity import Stated, Vni
 from fabric.configs.model import Device, Place, Unread, Where
 from fabric.configs.running_config.interior import read_interior
@@ -21,8 +21,6 @@ from fabric.configs.running_config.reader import IPV4_ADDRESS, Line, TextReader,
 from fabric.configs.running_config.routes import read_static_routes
 
 _MAX_VNI: Final = 16_777_215
-_ENDS: Final = frozenset(("exit", "exit-vrf", "exit-vni", "exit-address-family"))
-"""Lines that end a block, which its indentation shows."""
 _KNOWN: Final = (
     r"frr (?:version|defaults) .*|(?:no )?service integrated-vtysh-config|(?:no )?log .*|password .*|"
     r"enable password .*|agentx|line vty|(?:no )?zebra .*|(?:no )?ip(?:v6)? forwarding|(?:no )?fpm .*|debug .*|"
@@ -76,7 +74,7 @@ def add_frr(device: Device, source: FrrFile) -> None:
     _vrfs(reader)
     traditional = next((line for line, _ in root.find("frr defaults traditional")), None)
     for line in below(root):
-        line.used |= line.text in _ENDS
+        line.used |= line.text in EXITS
     if any(line.text.startswith("router bgp ") for line in root.children):
         _replace_sessions(reader, device)
         read_instances(reader, traditional)

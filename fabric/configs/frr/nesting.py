@@ -28,7 +28,8 @@ _INSIDE: Final = (
     (re.compile(r"bfd"), re.compile(r"(?:peer|profile) .*")),
 )
 """A block, and the lines of it that open a block."""
-_EXITS: Final = frozenset(("exit", "exit-vrf", "exit-vni", "exit-address-family"))
+EXITS: Final = frozenset(("exit", "exit-vrf", "exit-vni", "exit-address-family"))
+"""Lines that close a block."""
 _OF_VRF: Final = re.compile(r"ip(?:v6)? (?:route|protocol|nht|router-id) .*")
 """Lines of the outermost level and of a VRF."""
 
@@ -45,11 +46,11 @@ def nested(text: str) -> str:
         if not row or row[0] in "!#" or row == "end":
             found.append(raw)
             continue
-        blocks = _around(blocks, row)
+        blocks = around(blocks, row)
         found.append(" " * len(blocks) + row)
-        if row in _EXITS:
+        if row in EXITS:
             blocks = blocks[:-1]
-        elif _opens(blocks, row):
+        elif opens(blocks, row):
             blocks = [*blocks, row]
     return "\n".join(found)
 
@@ -62,19 +63,19 @@ def _is_flat(rows: list[str]) -> bool:
     return all(row[0] not in BLANKS for row in lines) and any(_OPENS_TOP.fullmatch(row.strip(BLANKS)) for row in lines)
 
 
-def _around(blocks: list[str], row: str) -> list[str]:
+def around(blocks: list[str], row: str) -> list[str]:
     """The blocks that a line is in, after those before it."""
-    if _TOP.fullmatch(row) is not None and not (blocks and _opens(blocks, row)):
+    if _TOP.fullmatch(row) is not None and not (blocks and opens(blocks, row)):
         return []
     if _OF_VRF.fullmatch(row) is not None:
         return [it for it in blocks[:1] if it.startswith("vrf ")]
     for depth in range(len(blocks), 0, -1):
-        if _opens(blocks[:depth], row):
+        if opens(blocks[:depth], row):
             return blocks[:depth]
     return blocks
 
 
-def _opens(blocks: list[str], row: str) -> bool:
+def opens(blocks: list[str], row: str) -> bool:
     """Whether a line opens a block where these blocks are around it."""
     if not blocks:
         return _OPENS_TOP.fullmatch(row) is not None

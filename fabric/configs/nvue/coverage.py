@@ -55,6 +55,7 @@ router policy route-map * rule * match
 router policy route-map * rule * set community
 vrf default router bgp enable
 vrf default router bgp address-family * enable
+vrf default router bgp address-family ipv4-unicast admin-distance external
 vrf default router bgp address-family ipv4-unicast multipaths ebgp
 vrf default router bgp address-family ipv4-unicast network
 vrf default router bgp address-family ipv4-unicast redistribute connected

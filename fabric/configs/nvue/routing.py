@@ -287,6 +287,10 @@ def _bgp(reader: Reader) -> None:
         of_paths = (*_BGP, "address-family", "ipv4-unicast", "multipaths", "ebgp")
         device.multipath = reader.number(of_paths, multipath["ebgp"], 1, 256)
         device.multipath_where = reader.where(*of_paths)
+    external = (*_BGP, "address-family", "ipv4-unicast", "admin-distance", "external")
+    if "external" in reader.at(*external[:-1]):
+        number = reader.number(external, reader.at(*external[:-1])["external"], 1, 255)
+        found.distance = Stated("" if number is None else str(number), reader.where(*external))
     path = _BGP if "autonomous-system" in instance else ("router", "bgp")
     device.asn = str(reader.at(*path).get("autonomous-system", ""))
     found.asn_where = reader.where(*path, "autonomous-system")

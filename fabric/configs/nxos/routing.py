@@ -299,6 +299,8 @@ def _bgp(reader: TextReader, block: Line, asn: str, keeping: set[str]) -> None:
                 found.network_maps[prefix] = word[3], at
         if "ipv4" in line.text:
             read_aggregates(reader, line)
+            for child, word in line.find(r"distance (\d+) \d+ \d+"):
+                found.distance = Stated(word[1], reader.note(child, "router bgp", "distance"))
         for child, word in line.find(r"redistribute direct(?: route-map (\S+))?"):
             connected = True
             if word[1]:

@@ -467,12 +467,12 @@ def _is_prefix(reader: TextReader, line: Line, interface: str, text: str) -> boo
 
 
 def read_interface(reader: TextReader, block: Line, name: str, mtu: int, *, down: bool = False) -> None:
-    """Whether a loopback or the interface of a VLAN is up, and the MTU that a VLAN routes with.
+    """Whether a loopback, a sub-interface or the interface of a VLAN is up, and the MTU that a VLAN routes with.
 
     `mtu` and `down` are the language's defaults: of packets without a line, and of an interface without `no shutdown`.
     """
     found = reader.device.identity
-    if not name.lower().startswith(("lo", "vlan")):
+    if not (name.lower().startswith(("lo", "vlan")) or "." in name):
         return
     stated = [line for line in block.children if line.text in {"shutdown", "no shutdown"}]
     if (stated[-1].text == "shutdown") if stated else (down and name.lower().startswith("vlan")):

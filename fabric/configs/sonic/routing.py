@@ -14,6 +14,7 @@ from fabric.configs.identity import NOTHING, Stated
 from fabric.configs.model import Device, Session, StaticRoute
 from fabric.configs.sonic.interior import read_interior
 from fabric.configs.sonic.rows import Fields, Rows
+from fabric.configs.sonic.subinterfaces import read_subinterfaces
 from fabric.configs.text.spelling import is_address
 
 _INTERFACES: Final = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE")
@@ -33,6 +34,7 @@ _MOST_HOPS: Final = 255
 def read_routing(rows: Rows, device: Device) -> None:
     """Fill in the device's addresses, sessions, static routes and its twin."""
     _addresses(rows, device)
+    read_subinterfaces(rows, device)
     _sessions(rows, device)
     _static(rows, device)
     for _, where, fields in rows.rows("MCLAG_DOMAIN"):

@@ -280,6 +280,12 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
     "VLAN_MEMBER": {"tagging_mode": Rule("choice", choices=("tagged", "untagged", "priority_tagged"))},
     "SUPPRESS_VLAN_NEIGH": {"suppress": _ON_OFF},
     "VLAN_INTERFACE": {"vrf_name": _TEXT, "static_anycast_gateway": _FLAG},
+    "VLAN_SUB_INTERFACE": {
+        "admin_status": _UP_DOWN,
+        "vlan": Rule("int", 1, 4094),
+        "mtu": Rule("int", 1, 9216),
+        **dict.fromkeys(("vrf_name", "vnet_name", "loopback_action", "ipv6_use_link_local_only", "nat_zone"), _TEXT),
+    },
     "PORTCHANNEL": {
         "admin_status": _UP_DOWN,
         "min_links": Rule("int", 1, 1024),

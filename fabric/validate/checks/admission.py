@@ -61,29 +61,36 @@ def _roots(line: Line, kind: str, keys: Sequence[int]) -> tuple[Root, ...]:
     return tuple(one.root for key in keys for one in map_evidence(line, kind, key) if one.root is not None)
 
 
-def _severity_without_pfc(facts: Facts, line: Line, group: int) -> Severity:
+def _without_pfc(facts: Facts, line: Line, group: int) -> tuple[Severity, str]:
     """A port to a RoCE host whose PFC was left out drops what the switch keeps; between switches, L1 says so.
 
-    Servers without RoCE stay without PFC on purpose, while a template binds the group on every port.
+    Servers without RoCE stay without PFC on purpose, while a template binds the group on every port. Where no settings
+    say which servers these are, one port alone that differs from all of its kind is a slip, and several are a choice.
     """
     others = facts.lossless_of(line.device)
     paused = {facts.value(it.device, it.port, "pfc_to_pg", one) for it in others for one in it.port.lossless}
-    left_out = not line.port.lossless and group in paused and facts.faces_host(line)
-    return E if left_out and _sends_roce(facts, line) else W
+    if line.port.lossless or group not in paused or not facts.faces_host(line):
+        return W, ""
+    stated = _says_roce(facts, line)
+    if stated is not None:
+        return (E if stated else W), ""
+    kind = _kind(facts, line)
+    if kind not in {_kind(facts, it) for it in others if facts.faces_host(it)}:
+        return W, ""
+    alike = [it for it in facts.used if facts.faces_host(it) and it.port.qos_where and _kind(facts, it) == kind]
+    alone = sum(not it.port.lossless for it in alike) == 1
+    host = facts.peers[line.end][0]
+    return (E if alone else W), f"; that {host} sends RoCE is assumed from hosts named alike: --hosts says it"
 
 
-def _sends_roce(facts: Facts, line: Line) -> bool:
-    """Whether the host says so; where it says nothing, whether ports with PFC have hosts of its kind of name and speed.
-
-    A host of which PFC is stated as off sends none.
-    """
+def _says_roce(facts: Facts, line: Line) -> bool | None:
+    """Whether the host's settings say that it sends RoCE; None: they say nothing. One whose PFC is off sends none."""
     host = facts.host_at(line)
     if host is not None and host.pfc_enable is not None:
         return bool(host.pfc_enable)
     if host is not None and any(it is not None for it in (host.roce_mtu, host.ecn_np_prio, host.ecn_rp_prio, host.cc)):
         return True
-    others = [it for it in facts.lossless_of(line.device) if facts.faces_host(it)]
-    return _kind(facts, line) in {_kind(facts, it) for it in others}
+    return None
 
 
 def _kind(facts: Facts, line: Line) -> tuple[str, int | None]:
@@ -97,7 +104,7 @@ def _kind(facts: Facts, line: Line) -> tuple[str, int | None]:
     "lossless group without PFC",
     condition="groups with headroom belong to a PFC priority (error where a port to a RoCE host has no PFC at all, "
     "and the group is that of a priority which other ports of the switch pause; a host is one of RoCE where its "
-    "settings say so, else where hosts of the same kind of name and speed have PFC)",
+    "settings say so, else where all other hosts of the same kind of name and speed have PFC)",
     consequence="memory is reserved and the class looks protected, but no pause is ever sent",
     remedy="enable PFC for it, or remove the group",
     source="sonic-swss buffermgr.cpp",
@@ -109,15 +116,16 @@ def M7(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for group, bound in line.port.groups.items():
             profile = line.device.profile_of(bound)
             if profile is not None and profile.lossless and group not in groups and line.port.qos_where:
+                severity, assumed = _without_pfc(facts, line, group)
                 yield Found(
                     line.device.name,
                     f"{line.port.name}|{group}",
-                    f"group {group} has '{profile.name}', PFC is on for {listed(line.port.lossless)}",
+                    f"group {group} has '{profile.name}', PFC is on for {listed(line.port.lossless)}{assumed}",
                     (
                         shows(line.device, bound.profile_where, "profile", profile.name),
                         shows(line.device, line.port.qos_where, "pfc_enable", listed(line.port.lossless)),
                     ),
-                    _severity_without_pfc(facts, line, group),
+                    severity,
                     root=pfc_root(line) if line.port.lossless != facts.usual_pfc else None,
                     fix=set_pfc(line.device, line.port, facts.usual_pfc)
                     if line.port.lossless != facts.usual_pfc

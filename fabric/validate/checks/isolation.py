@@ -12,9 +12,11 @@ from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.peers import near_address, sessions
 from fabric.validate.facts import Facts
 from fabric.validate.remedies import remove_field
-from fabric.validate.routing_fixes import end_maintenance, set_session
+from fabric.validate.routing_fixes import default_distance, end_maintenance, set_session
 
 _SHOWN: Final = 4
+_UNUSED: Final = "255"
+"""Distance of a route that is not installed."""
 
 
 @check(
@@ -121,4 +123,29 @@ def P21(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-CHECKS: Final[tuple[Check, ...]] = (P19, P20, P21)
+@check(
+    "P26",
+    E,
+    "routes of BGP are never used",
+    condition="external BGP routes of a switch with sessions have a distance below 255",
+    consequence="the sessions come up and bring routes, and none of them gets into the table: the switch reaches "
+    "nothing by BGP",
+    remedy="remove the line, or state the default of external routes, 20",
+    source="Cisco NX-OS Unicast Routing guide, EOS manual, NVUE reference, FRR user guide: distance (255: not used)",
+    leads_to="D7 D13 V11 P22",
+)
+def P26(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Of the default VRF."""
+    for device in facts.devices:
+        distance = device.identity.distance
+        if distance.value == _UNUSED and any(it.up for it in device.sessions):
+            yield Found(
+                device.name,
+                named(distance.where),
+                "routes of external sessions have distance 255, with which no route is used",
+                (shows(device, distance.where, "", distance.value),),
+                fix=default_distance(device),
+            )
+
+
+CHECKS: Final[tuple[Check, ...]] = (P19, P20, P21, P26)

@@ -16,7 +16,7 @@ from fabric.validate.disagreement import UNDECIDED, changed
 from fabric.validate.facts import Facts, Line
 from fabric.validate.interfaces import interfaces_of
 from fabric.validate.routing_fixes import send_from, set_asn, set_remote_as
-from fabric.validate.subinterfaces import apart_by_tags
+from fabric.validate.subinterfaces import apart_by_tags, of_two_subnets
 
 
 def _networks(line: Line) -> dict[int, set[str]]:
@@ -54,6 +54,23 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 f"{this.name} and {that.name} of {that.line.device.name} are in {this.address.network}: {this.shown} "
                 f"here, {that.shown} there",
                 tuple(shows(it.line.device, it.where, "", it.tag or "none", f"{it.name} tag") for it in (this, that)),
+            )
+        for this, that in of_two_subnets(wire):
+            yield Found(
+                this.line.device.name,
+                str(wire),
+                f"{this.name} has {this.address}, and {that.name} of {that.line.device.name} has {that.address}: two "
+                f"subnets, {this.shown}",
+                tuple(
+                    shows(
+                        it.line.device,
+                        it.line.device.identity.address_where[it.name, str(it.address)],
+                        "",
+                        str(it.address),
+                        f"{it.name} address",
+                    )
+                    for it in (this, that)
+                ),
             )
         if apart:
             continue

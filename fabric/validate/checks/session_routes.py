@@ -77,7 +77,8 @@ def P17(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
     W,
     "a policy drops routes at one of several equal sessions, or makes them unequal",
     condition="where a switch has the route to a VTEP by one session, no policy drops one that is as short at another, "
-    "lengthens its AS_PATH, or gives it another local preference",
+    "lengthens its AS_PATH, or gives it another local preference; a switch keeps the route to its own VTEP from no "
+    "neighbour alone",
     consequence="traffic to these VTEPs takes fewer links than planned, and none when the session that is left fails",
     remedy="correct the prefix list or route map that is named, or remove it from the session",
     source="RFC 4271 section 9.1, 9.2 (import and export policies); RFC 7938 section 6.1 (multipath over all uplinks)",

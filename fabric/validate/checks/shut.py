@@ -9,14 +9,16 @@ from fabric.configs.model import Session
 from fabric.validate.checks.base import Check, Evidence, Found, W, check, shows
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import set_port
+from fabric.validate.routing_fixes import bring_up
+from fabric.validate.subinterfaces import shut_at_one_end
 
 
 @check(
     "L12",
     W,
     "a port is shut at one end, or a link whose session is to be up",
-    condition="both ports of a link between switches are up, or both are down and no BGP session over the link is to "
-    "be up; a host's port is up where others of the switch are",
+    condition="both ports, and both sub-interfaces, of a link between switches are up, or both are down and no BGP "
+    "session over the link is to be up; a host's port is up where others of the switch are",
     consequence="the link is down: its traffic takes the other links, with less capacity; a host is cut off",
     remedy="bring the port up, or shut the other end, and the session, too",
     source="sonic-port.yang (admin_status: down where it is absent)",
@@ -26,6 +28,7 @@ def L12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Once per link, at the end that is down."""
     yield from _shut_at_hosts(facts)
     yield from _shut_with_session(facts)
+    yield from _shut_subinterfaces(facts)
     for wire in facts.wires:
         if wire.a.port.admin_up != wire.b.port.admin_up:
             down, other = (wire.b, wire.a) if wire.a.port.admin_up else (wire.a, wire.b)
@@ -58,6 +61,23 @@ def _shut_with_session(facts: Facts) -> Iterator[Found]:
                     shows(wire.a.device, near.where, "", "up", "session"),
                 ),
                 fix=set_port(wire.a.device, wire.a.port, "admin_status", "up"),
+            )
+
+
+def _shut_subinterfaces(facts: Facts) -> Iterator[Found]:
+    for wire in facts.wires:
+        for down, other in shut_at_one_end(wire):
+            device, far = down.line.device, other.line.device
+            where = device.identity.shut[down.name].where
+            yield Found(
+                device.name,
+                down.name,
+                f"down here, up at {far.name}:{other.name}",
+                (
+                    shows(device, where, "", "down"),
+                    shows(far, other.where, "", "up", f"{far.name}:{other.name} admin_status"),
+                ),
+                fix=bring_up(device, down.name),
             )
 
 

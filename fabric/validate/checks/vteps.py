@@ -286,7 +286,7 @@ def V17(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for name, down in device.identity.shut.items():
             where, vlan = down.where, name.lower().removeprefix("vlan")
             owns = any(str(ip_interface(text).ip) == vtep_address(device) for text in device.addresses.get(name, ()))
-            if vlan in gateways or (is_loopback(name) and owns) or (name in device.addresses and not is_loopback(name)):
+            if vlan in gateways or (is_loopback(name) and owns) or (name in device.addresses and _is_vlan(name)):
                 what = "the VTEP's source" if is_loopback(name) else f"the gateway of VLAN {vlan}"
                 yield Found(
                     device.name,
@@ -298,6 +298,10 @@ def V17(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     ],
                     fix=bring_up(device, name),
                 )
+
+
+def _is_vlan(name: str) -> bool:
+    return not is_loopback(name) and "." not in name
 
 
 def _suspended(device: Device) -> Iterator[Found]:

@@ -14,9 +14,10 @@ from fabric.configs.model import Device
 from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.errors import InputErrors, Problem
 from fabric.runs.owned import OwnedFolder, check
-from fabric.validate.fix import lines, tables
+from fabric.validate.fix import frr, lines, tables
 from fabric.validate.fix.search import Plan
 from fabric.validate.fix.state import Change, State, after
+from fabric.validate.frr_fixes import typed
 from fabric.validate.judge import Request
 
 _SESSION: Final = "fabric-fix"
@@ -36,10 +37,11 @@ def patches_of(start: State, end: State, changes: Sequence[Change]) -> dict[str,
         device = start.network.devices.get(name)
         if device is None:
             continue
-        if device.capabilities.tables:
+        its = [change for change in changes if change.device == name]
+        if any(it.rows for it in its) or (device.capabilities.tables and not all(it.file for it in its)):
             found[f"{name}.patch.json"] = json.dumps(patch(start, end, device), indent=2, ensure_ascii=False) + "\n"
-        else:
-            its = [change for change in changes if change.device == name]
+        its = [it for it in its if it.file or not device.capabilities.tables]
+        if its:
             found[f"{name}.commands.txt"] = "\n".join(_commands(device, its)) + "\n"
     hosts = [it for it in changes if it.device not in start.network.devices]
     if hosts:
@@ -59,8 +61,18 @@ def patch(start: State, end: State, device: Device) -> list[dict[str, Any]]:
 
 
 def _commands(device: Device, changes: list[Change]) -> Iterator[str]:
-    """What is typed or pasted on a switch without JSON patches."""
-    if device.capabilities.shell_statements:
+    """What is typed or pasted on a switch without JSON patches, or in `vtysh` where FRR's file is beside its own."""
+    if device.capabilities.tables:
+        yield from ("! in vtysh", "configure terminal")
+        for change in changes:
+            yield f"! {change.what}"
+            if not typed(change.command):
+                yield f"! in the shell, after this list: {change.command}"
+                continue
+            yield from change.statements
+            yield from ["exit"] * len(frr.path_after(change.statements))
+        yield from ("end", "write memory")
+    elif device.capabilities.shell_statements:
         yield from (statement for change in changes for statement in change.statements)
         yield "nv config apply"
     else:
@@ -107,7 +119,8 @@ def write_copies(plan: Plan, folder: Path) -> list[Path]:
     """
     owned = OwnedFolder(folder, "--fix-apply", _command("--fix-apply"))
     written = []
-    for name, source in _copies(plan.start.request).items():
+    beside = [Path(file) for it in plan.start.network.devices.values() for file, _ in it.beside.values()]
+    for name, source in _copies(plan.start.request, beside).items():
         changed = plan.end.contents.get(str(source))
         written.append(owned.write(name, source.read_bytes() if changed is None else changed))
     return written
@@ -119,8 +132,8 @@ def write_patches(plan: Plan, folder: Path) -> list[Path]:
     return [owned.write(name, text) for name, text in patches(plan).items()]
 
 
-def _copies(request: Request) -> dict[str, Path]:
-    """Name below the folder of copies to each file of the request.
+def _copies(request: Request, beside_switches: Sequence[Path]) -> dict[str, Path]:
+    """Name below the folder of copies to each file of the request, and each file of FRR that a folder beside has.
 
     Switches lie as in their folder; hosts and links that an option names lie beside them, under the name by which the
     folder finds them, in place of what it has there.
@@ -128,7 +141,7 @@ def _copies(request: Request) -> dict[str, Path]:
     inside = [(path, it) for path in request.configs for it in (_files_of(path) if path.is_dir() else [path])]
     folders = [(path if path.is_dir() else path.parent).absolute() for path in request.configs]
     top = next(it for it in (folders[0], *folders[0].parents) if all(one.is_relative_to(it) for one in folders))
-    found = {it.absolute().relative_to(top).as_posix(): it for _, it in inside}
+    found = {it.absolute().relative_to(top).as_posix(): it for it in (*(it for _, it in inside), *beside_switches)}
     if request.hosts is None:  # outputs of hosts, which lie beside the switches
         beside = [it for path in request.configs if path.is_dir() for it in path.iterdir() if it.name.lower() in HOSTS]
         found.update(
@@ -163,7 +176,7 @@ def replacements(state: State, changes: tuple[Change, ...]) -> dict[str, list[Re
     """File to the edits of its lines that make the changes alone; {} where a whole file would be rewritten."""
     texts: dict[str, str] = {}
     for change in changes:
-        file = state.file(change.device)
+        file = state.file_of(change)
         texts[file] = after(texts.get(file) or state.text(file), change, state.network.devices.get(change.device), file)
     found: dict[str, list[Replacement]] = {}
     for file, text in texts.items():

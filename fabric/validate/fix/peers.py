@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from shlex import quote
@@ -23,15 +23,17 @@ from fabric.validate.checks.base import Finding
 from fabric.validate.commands import row_command
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row
 from fabric.validate.facts import Facts
-from fabric.validate.fix import lines
+from fabric.validate.fix import frr, lines
 from fabric.validate.fix.state import Change, State
+from fabric.validate.frr_fixes import vtysh
 
 Path = tuple[str, ...]
 Blocks = dict[Path, dict[str, str]]
 """Path of a block to what it states: head to value; of text, head to the whole line."""
 
 _ADDRESS: Final = re.compile(r"\d+\.\d+\.\d+\.\d+(?:/\d+)?")
-_OWN_ASN: Final = re.compile(r"router bgp \S+")
+_OWN_ASN: Final = re.compile(r"(router bgp) \S+(?P<vrf> vrf \S+)?")
+_FRR: Final = "<file of FRR>"
 _NEIGHBOR: Final = re.compile(r"(neighbor \S+) (.+)")
 _SHOWN: Final = 3
 _MOST_BESIDE: Final = 8
@@ -71,7 +73,10 @@ class Peers:
     def blocks(self, device: Device) -> Blocks:
         """The blocks of a switch."""
         if device.name not in self._blocks:
-            self._blocks[device.name] = blocks_of(device, self.state.text(device.file))
+            found = blocks_of(device, self.state.text(device.file))
+            for key, (file, _) in device.beside.items():
+                found.update({(key, *path): its for path, its in _of_frr(self.state.text(file)).items()})
+            self._blocks[device.name] = found
         return self._blocks[device.name]
 
     @cached_property
@@ -87,8 +92,10 @@ class Peers:
         return tuple(self._without_names(device, word) for word in path)
 
     def _without_names(self, device: Device, word: str) -> str:
-        if _OWN_ASN.fullmatch(word):
-            return "router bgp"
+        if word in device.beside:
+            return _FRR
+        if own := _OWN_ASN.fullmatch(word):
+            return own[1] + (own["vrf"] or "")
         begin, blank, name = word.rpartition(" ")
         parts = [self._kind(device, part) for part in name.split("|")]
         return _ADDRESS.sub("<address>", begin + blank + "|".join(parts))
@@ -205,8 +212,8 @@ class Peers:
         for name, where in sites:
             device = self.state.network.devices.get(name)
             if device is None:
-                device = next((it for it in self.facts.devices if it.file == name), None)
-                path = None if device is None else self._at_line(device, int(where[0]))
+                device = next((it for it in self.facts.devices if name in _files(it)), None)
+                path = None if device is None else self._at_line(device, int(where[0]), name)
             else:
                 path = self._block(device, where)
             if device is not None and path is not None:
@@ -231,21 +238,30 @@ class Peers:
         return list(dict.fromkeys([*inside, *above, *applied, *many, ()]))
 
     def _block(self, device: Device, where: Path) -> Path | None:
+        if where and where[0] in device.beside:
+            place = device.place(where)
+            return self._at_line(device, place.line, place.file)
         if device.capabilities.blocks_of_lines:
-            return self._at_line(device, device.locator.line(where))
+            return self._at_line(device, device.locator.line(where), device.file)
         path = where[where.index("set") + 1 :] if "set" in where else where
         if device.capabilities.tables:
             return path[:2] if len(path) > 1 else None
         own = self.blocks(device)
         return next((path[:length] for length in range(len(path), 0, -1) if path[:length] in own), ())
 
-    def _at_line(self, device: Device, number: int) -> Path:
+    def _at_line(self, device: Device, number: int, file: str) -> Path:
         """The block that a line opens, or is in."""
-        if not device.capabilities.blocks_of_lines:
-            return ()
-        if device.name not in self._rows:
-            self._rows[device.name] = self.state.text(device.file).split("\n")
-        for path, block in lines.tree(self._rows[device.name]).walk():
+        key = next((it for it, (its, _) in device.beside.items() if its == file), "")
+        return (key, *self._block_at(file, number, beside=True)) if key else self._of_own(device, number)
+
+    def _of_own(self, device: Device, number: int) -> Path:
+        return self._block_at(device.file, number) if device.capabilities.blocks_of_lines else ()
+
+    def _block_at(self, file: str, number: int, *, beside: bool = False) -> Path:
+        if file not in self._rows:
+            text = self.state.text(file)
+            self._rows[file] = frr.rows_of(text) if beside else text.split("\n")
+        for path, block in lines.tree(self._rows[file]).walk():
             if block.row == number - 1:
                 neighbor = _NEIGHBOR.fullmatch(block.text)
                 if block.children or lines.is_header(path[:-1], block.text):
@@ -277,18 +293,31 @@ def blocks_of(device: Device, text: str) -> Blocks:
             for key, row in keys.items()
             if isinstance(row, dict)
         }
-    found: Blocks = {(): {}}
     if device.capabilities.shell_statements:
+        found: Blocks = {(): {}}
         _walk(_nvue_tree(text, device.file), (), found)
         return found
-    for path, block in lines.tree(text.split("\n")).walk():
+    return _of_lines(text.split("\n"), lines.head)
+
+
+def _of_frr(text: str) -> Blocks:
+    return _of_lines(frr.rows_of(text), frr.head)
+
+
+def _files(device: Device) -> list[str]:
+    return [device.file, *(file for file, _ in device.beside.values())]
+
+
+def _of_lines(rows: Sequence[str], head: Callable[[str], str]) -> Blocks:
+    found: Blocks = {(): {}}
+    for path, block in lines.tree(rows).walk():
         neighbor = _NEIGHBOR.fullmatch(block.text)
         if block.children:
             found.setdefault(path, {})
         elif neighbor and path[:-1]:
-            found.setdefault((*path[:-1], neighbor[1]), {})[lines.head(neighbor[2])] = neighbor[2]
+            found.setdefault((*path[:-1], neighbor[1]), {})[head(neighbor[2])] = neighbor[2]
         else:
-            found.setdefault(path[:-1], {})[lines.head(block.text)] = block.text
+            found.setdefault(path[:-1], {})[head(block.text)] = block.text
     return found
 
 
@@ -319,7 +348,8 @@ def change_of(device: Device, its: Iterable[Usual]) -> Change:
     shown = " ".join(first.path)
     field = "|".join((*first.path[-2:], ", ".join(it.head for it in its if it.head))).strip("|")
     value = ", ".join(filter(None, map(_value, its)))
-    if device.capabilities.tables:
+    file = device.beside[first.path[0]][0] if first.path and first.path[0] in device.beside else ""
+    if device.capabilities.tables and not file:
         rows = tuple(Row((*it.path, it.head) if it.head else it.path, it.new) for it in its)
         parts = [f"{it.head} to {it.new}" if it.new is not None else f"{it.head} to nothing (remove it)" for it in its]
         what = f"set {'|'.join(first.path)}|{', '.join(parts)}" if first.head else f"add {'|'.join(first.path)}"
@@ -329,16 +359,18 @@ def change_of(device: Device, its: Iterable[Usual]) -> Change:
         made = tuple(_nv(it) for it in its)
         command = BETWEEN_COMMANDS.join(made)
         return Change(device.name, "; ".join(made), first.source, (), made, command, field, value)
+    path = first.path[1:] if file else first.path
     prefix = first.path[-1] + " " if first.path and _NEIGHBOR.fullmatch(f"{first.path[-1]} x") else ""
-    above = first.path
-    if prefix and device.capabilities.neighbor_on_each_line:
-        above = first.path[:-1]
+    above = path
+    if prefix and (file or device.capabilities.neighbor_on_each_line):
+        above = path[:-1]
     else:
         prefix = ""
     body = [prefix + it.new if it.new else _negated(prefix + (it.old or "")) for it in its if it.new or it.old]
     made = (*above, *body)
     return Change(device.name, f"{', '.join(body) or shown}, in '{shown}'" if shown else ", ".join(body),
-                  first.source, (), made, BETWEEN_LINES.join(made), field, value)  # fmt: skip
+                  first.source, (), made, vtysh(BETWEEN_LINES.join(made)) if file else BETWEEN_LINES.join(made),
+                  field, value, file)  # fmt: skip
 
 
 def _value(it: Usual) -> str:

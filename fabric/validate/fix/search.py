@@ -287,6 +287,12 @@ def _candidates(
         for name, path in places:
             for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
                 yield False, _together(now, [it])
+    if cause.check.id == spelling.NO_VALUE:  # 'bgp_asn None': the rule of its consequence, P12, knows the number
+        for result in cause.consequences:
+            fix = result.fix if result.root == cause.first.root else None
+            change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
+            if change is not None:
+                yield True, (change,)
     if not further or cause.check.id in NOT_OF_PEERS:
         return
     tried = {of_rules}
@@ -315,7 +321,7 @@ def _of_peers(
         device = now.network.devices[name]
         if name not in wrong:
             continue
-        if device.capabilities.tables:
+        if device.capabilities.tables and path[0] not in device.beside:
             for port in (it for word in path for it in word.split("|") if it in device.ports):
                 rest += peers.rows_of_port(device, port)
             continue

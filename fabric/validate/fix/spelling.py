@@ -16,8 +16,9 @@ from fabric.validate.fix.peers import Path, Peers, Usual
 
 _REFERENCE: Final = "R1"
 """A reference leads nowhere."""
-CHECKS: Final = frozenset((_REFERENCE, "R5"))
-"""The other one: a value is none of its kind."""
+NO_VALUE: Final = "R5"
+"""A value is none of its kind."""
+CHECKS: Final = frozenset((_REFERENCE, NO_VALUE))
 _NEAR: Final = 0.75
 """Share of letters in common, in order, from which on a name may be meant (difflib's ratio)."""
 _MOST: Final = 3

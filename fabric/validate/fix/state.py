@@ -14,7 +14,8 @@ from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.edits import Row, statements
-from fabric.validate.fix import lines, nvue, tables
+from fabric.validate.fix import frr, lines, nvue, tables
+from fabric.validate.frr_fixes import typed
 from fabric.validate.judge import Request, network_of
 from fabric.validate.remedies import Fix
 from fabric.validate.runner import validate
@@ -40,6 +41,8 @@ class Change:
     field: str = ""
     """As a remedy names it: 'DSCP_TO_TC_MAP|M|26'."""
     value: str = ""
+    file: str = ""
+    """The file of FRR that the statements go into; '' for the switch's own."""
     in_file: tuple[str, ...] = ()
     """Statements for the copy of the file, where they are others: those that the switch refused have to go there."""
 
@@ -52,12 +55,15 @@ def of_fix(fix: Fix, source: str, network: Network) -> Change | None:
     """A remedy as a change; None where it has neither rows nor statements."""
     device = network.devices.get(fix.device)
     own: tuple[str, ...] = ()
-    if device is not None:
+    if fix.file:
+        own = typed(fix.command) or (f"{fix.field} {fix.value}",)  # a command of the shell: the AS number of BGP
+    elif device is not None:
         own = statements(fix.command, tables=device.capabilities.tables, shell=device.capabilities.shell_statements)
     if not own and not fix.rows:
         return None
     what = fix.what or f"set {fix.field} to {fix.value}"
-    return Change(fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value, fix.in_file)
+    values = (fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value)
+    return Change(*values, file=fix.file, in_file=fix.in_file)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,10 @@ class State:
         """The text of a file in this state."""
         return self.contents.get(file) or read_file(Path(file), mark=True)
 
+    def file_of(self, change: Change) -> str:
+        """The file that a change is of."""
+        return change.file or self.file(change.device)
+
     def file(self, device: str) -> str:
         """The file of a switch, or that of the hosts' settings."""
         if device in self.network.devices:
@@ -109,7 +119,7 @@ class State:
         """The state after changes. Raises InputErrors where the copies cannot be read, CannotApplyError."""
         contents = dict(self.contents)
         for change in changes:
-            file = self.file(change.device)
+            file = self.file_of(change)
             text = contents.get(file) or self.text(file)
             contents[file] = after(text, change, self.network.devices.get(change.device), file)
         network = network_of(self.request, self.tables, contents)
@@ -126,6 +136,8 @@ def after(text: str, change: Change, device: Device | None, file: str) -> str:
         value, _ = read_data(Path(file), text)
         rows = tuple(_of_host(value, row) for row in change.rows)
         return tables.written(text, tables.applied(value, rows))
+    if change.file:
+        return frr.applied(text, change.statements)
     if device.capabilities.tables:
         if not change.rows:
             message = f"{change.what} is no change of rows"

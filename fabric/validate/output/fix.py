@@ -77,7 +77,7 @@ def as_markdown(plan: Plan) -> str:
 
 def as_data(plan: Plan) -> dict[str, Any]:
     """The plan as JSON."""
-    switches = [plan.start.network.devices[it] for it in dict.fromkeys(change.device for change in plan.changes)
+    switches = [plan.start.network.devices[it] for it in dict.fromkeys(it.device for it in plan.changes if it.rows)
                 if it in plan.start.network.devices]  # fmt: skip
     return {
         "asked": len(plan.asked),
@@ -139,7 +139,7 @@ def _told(plan: Plan, change: Change) -> Iterator[str]:
 
 
 def _tree(plan: Plan, change: Change) -> Tree:
-    file = plan.start.file(change.device)
+    file = plan.start.file_of(change)
     found: Tree = JsonText(plan.start.text(file), file).value if file.endswith(".json") else {}
     return found
 
