@@ -22,6 +22,8 @@ EXAMPLES: Final = {
     "seed-example": ("qualify", "seed", "{}"),
     "tenants-example": ("validate", "{}/working", "--reach"),
     "validate-example": ("validate", "{}/after", "--baseline", "{}/before"),
+    "validate-nvue-example": ("validate", "{}/after", "--baseline", "{}/before"),
+    "validate-nxos-example": ("validate", "{}/after", "--baseline", "{}/before"),
 }
 """Folder of switch configurations -> words of the command that shows it; {} is the copied folder."""
 _DEFAULT = "leaf-spine"

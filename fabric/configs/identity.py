@@ -101,6 +101,10 @@ class Identity:
     asn_where: Where = ()
     bgp_withdrawn: Stated = NOTHING
     """The line that takes the block of BGP back which stands before it ('no router bgp 65101')."""
+    no_routing: Stated = NOTHING
+    """The line that does not act because the switch does not route ('router bgp 65101'): EOS without `ip routing`."""
+    unrouted_vrfs: dict[str, Where] = field(default_factory=dict)
+    """VRFs with an L3 VNI in which the switch does not route, with their places."""
     vtep: Stated = NOTHING
     """VTEP's address, or the interface that has it."""
     vtep_up: bool = True

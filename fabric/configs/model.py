@@ -77,6 +77,19 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
+class Meant:
+    """A mistyped part of a file, and the same part as it was meant."""
+
+    old: Where
+    """Words as they are written: table, key and field; the words of NVUE; the headers of a block and its line. (): it
+    is missing.
+    """
+    new: Where
+    value: str = ""
+    """Of the field or leaf; '' of a line, which has its value in it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Defect:
     """Something wrong with the file as such: a dangling reference, a value outside its range."""
 
@@ -89,6 +102,8 @@ class Defect:
     """Construct that lacks what a reference names; (): the field itself."""
     harmless: bool = False
     """The switch takes it as it is read here: a note."""
+    meant: tuple[Meant, ...] = ()
+    """What was meant, where it is mistyped; () where that is not known."""
 
 
 @dataclass(slots=True)
@@ -505,6 +520,8 @@ class Device:
     peer_link: str = ""
     """LAG or port to the other switch of an MC-LAG pair."""
     peer_where: Where = ()
+    name_where: Where = ()
+    """Where the file states the name; () where it is that of the file."""
     mux_ports: frozenset[str] = frozenset()
     """Ports to servers that have a second ToR (dual-ToR): the standby one sends their packets back up."""
     mux_where: Where = ()

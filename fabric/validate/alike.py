@@ -136,6 +136,7 @@ def _first_colours(facts: Facts, sessions: Sequence[Peering]) -> dict[str, Hasha
             bool(device.peer_link),
             _of_interior(facts, device, vtep),
             (bool(vtep), ":" in vtep, own.vtep_up, own.evpn.value, bool(own.unnumbered)),
+            (bool(own.no_routing), frozenset(own.unrouted_vrfs)),
             tuple(map(_of_vni, own.vnis)),
             tuple(map(_of_vni, own.routed_vnis)),
             frozenset((vlan, stated.value) for vlan, stated in own.vrfs.items()),

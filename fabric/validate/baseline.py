@@ -12,16 +12,18 @@ from typing import Any, Final
 
 from fabric.configs.capabilities import Language
 from fabric.configs.model import Device, Where
-from fabric.configs.network import Network
+from fabric.configs.network import HOST_SETTINGS, Network
 from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
+from fabric.validate.restored import settings_of
 from fabric.validate.runner import Verdict
 from fabric.validate.segment_words import segment_lines
 
 _ABOUT_THE_FILE: Final = frozenset(
     (
         *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
+        *("no_routing", "unrouted_vrfs"),
         *("classes", "admin_stated", "made"),
     )
 )
@@ -103,11 +105,38 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
             )
             lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
         lines += _made(name, old.devices[name], new.devices[name])
+    lines += _of_hosts(old, new)
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
     for pair in sorted(ends[0] ^ ends[1]):
         shown = " – ".join(":".join(end) for end in pair)
         lines.append(f"link {shown}: {'added' if pair in ends[1] else 'removed'}")
     return tuple(lines)
+
+
+def _of_hosts(old: Network, new: Network) -> Iterator[str]:
+    """Settings of hosts that differ; the same change of many hosts is one line. `default` stands for all others."""
+    before, after = map(settings_of, (old, new))
+    if not before or not after:
+        if before or after:
+            yield f"settings of hosts: {'removed' if before else 'added'}"
+        return
+    same: dict[str, list[str]] = {}
+    for name in sorted(before.keys() | after.keys()):
+        was, now = (its.get(name, its.get("default")) for its in (before, after))
+        if was is None or now is None:
+            same.setdefault("settings added" if was is None else "settings removed", []).append(name)
+            continue
+        for setting in sorted(HOST_SETTINGS):
+            values = [_setting(getattr(it, setting)) for it in (was, now)]
+            if values[0] != values[1]:
+                same.setdefault(f"{setting}: {' → '.join(values)}", []).append(name)
+    for change, names in same.items():
+        yield f"{'hosts' if 'default' in names else first(names, _SHOWN_PORTS)}: {change}"
+
+
+def _setting(value: object) -> str:
+    shown = ",".join(map(str, sorted(value))) if isinstance(value, frozenset) else str(value)
+    return "not stated" if value is None else _TRUTH.get(shown, shown)
 
 
 def _made(name: str, before: Device, after: Device) -> Iterator[str]:

@@ -312,9 +312,14 @@ class Facts:
 
     @cached_property
     def odd_hosts(self) -> dict[str, tuple[Host, int]]:
-        """Hosts whose RoCE DSCP is lossless nowhere while another host's is, and that one: the host is wrong."""
+        """Hosts whose RoCE DSCP is lossless nowhere while another host's is, and that one: the host is wrong.
+
+        Where no host's is, those of the baseline count: a mark that was changed, and that no switch was changed for.
+        """
         hosts = [*self.network.hosts.values(), *filter(None, [self.network.default_host])]
         good = [host.roce_dscp for host in hosts if self.usual_class(host.roce_dscp) is not None]
+        if not good and self.before is not None:
+            good = [dscp for dscp in self.before.roce_dscps if self.usual_class(dscp) is not None]
         if not good or self.network.roce_given:
             return {}
         usual = Counter(good).most_common(1)[0][0]
@@ -322,18 +327,23 @@ class Facts:
 
     @cached_property
     def roce_dscps(self) -> tuple[int, ...]:
-        """RoCE's DSCPs that the switches are held to: no mere assumption, and not those of an odd host."""
-        odd = {host.roce_dscp for host, _ in self.odd_hosts.values()}
-        return () if self.assumed else tuple(dscp for dscp in self.network.roce_dscps if dscp not in odd)
+        """RoCE's DSCPs that the switches are held to: no mere assumption, and not those of an odd host.
+
+        Where every host is odd, those that the hosts had in the baseline.
+        """
+        odd = {host.roce_dscp: usual for host, usual in self.odd_hosts.values()}
+        kept = (dscp for dscp in self.network.roce_dscps if dscp not in odd)
+        return () if self.assumed else tuple(kept) or tuple(dict.fromkeys(odd.values()))
 
     @cached_property
     def cnp_dscps(self) -> tuple[int, ...]:
         """The hosts' DSCPs of CNPs, without those that most ports put into the queue of RoCE or of bulk.
 
-        All of them where none would be left: then the switches are wrong.
+        Where none would be left, those of the baseline; else all of them: then the switches are wrong.
         """
-        good = tuple(dscp for dscp in self.network.cnp_dscps if not self._beside_data(dscp))
-        return good or self.network.cnp_dscps
+        states = filter(None, (self.network, self.before))
+        good = (tuple(dscp for dscp in it.cnp_dscps if not self._beside_data(dscp)) for it in states)
+        return next(filter(None, good), self.network.cnp_dscps)
 
     def _beside_data(self, dscp: int) -> bool:
         """Whether most lossless ports put a DSCP into a lossless queue, or into that of DSCP 0."""

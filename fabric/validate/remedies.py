@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final
 
 from fabric.configs.hosts.capture import DSCP_SHIFT, Mark
-from fabric.configs.model import TRUST_COS, Curve, Device, Limit, Port, Where
+from fabric.configs.model import TRUST_COS, Curve, Device, Limit, Meant, Port, Where
 from fabric.configs.network import Host
 from fabric.validate.commands import (
     bind_marking,
@@ -26,6 +27,7 @@ from fabric.validate.commands import (
     limit_command,
     nvue_words,
     pfc_command,
+    row_command,
     unmarked,
 )
 from fabric.validate.commands import quoted as _quoted
@@ -58,6 +60,9 @@ class Fix:
     """The change in words; '': 'set FIELD to VALUE'."""
     file: str = ""
     """The file that its lines go into, where that is not the switch's own but one of FRR beside it."""
+    in_file: tuple[str, ...] = ()
+    """Statements that make the change in the file, where they are others than the command's: no switch has the part
+    of a file that it refused."""
 
     def __str__(self) -> str:
         return f"{self.device}: {self.what or f'set {self.field} to {self.value}'}"
@@ -95,6 +100,32 @@ def bind_headroom(device: Device, where: Where, name: str, fields: Mapping[str, 
     bound = set_field(device, where, "profile", name)
     command = f"{profile.command}{BETWEEN_COMMANDS}{bound.command}"
     return Fix(device.name, bound.field, name, command, (*profile.rows, *bound.rows))
+
+
+def spelled_right(device: Device, meant: Collection[Meant]) -> Fix | None:
+    """Mistyped parts of a file as they were meant; None where that is not known.
+
+    The command states what was meant and does not take away what was mistyped, unless the database of the switch may
+    have it (SONiC's takes any field).
+    """
+    its = list(meant)
+    if not its:
+        return None
+    shown = "|".join(its[0].new[-2:])
+    value = ", ".join(dict.fromkeys(it.value for it in its if it.value)) or its[0].new[-1]
+    if device.capabilities.tables:
+        changed = tuple(row for it in its for row in (Row(it.old, None), Row(it.new, it.value)))
+        command = BETWEEN_COMMANDS.join(row_command(it.path, it.value) for it in changed)
+        return Fix(device.name, "|".join(its[0].new), value, command, changed)
+    if device.capabilities.shell_statements:
+        wanted = [f"nv set {' '.join(map(quote, filter(None, (*it.new, it.value))))}" for it in its]
+        gone = [f"nv unset {' '.join(map(quote, it.old))}" for it in its]
+        return Fix(device.name, shown, value, BETWEEN_COMMANDS.join(wanted), in_file=(*gone, *wanted))
+    wanted = [line for it in its for line in it.new]
+    gone = [line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}", it.new[-1])]
+    in_file = tuple(gone)
+    what = f"write '{its[0].new[-1]}'" + (f" in '{its[0].new[-2]}'" if len(its[0].new) > 1 else "")
+    return Fix(device.name, shown, value, BETWEEN_LINES.join(wanted), what=what, in_file=in_file)
 
 
 def remove_limit(device: Device, limit: Limit) -> Fix:

@@ -17,6 +17,7 @@ from fabric.validate.facts import Facts
 from fabric.validate.headroom_need import headroom_text
 from fabric.validate.hidden import Behind, Gone
 from fabric.validate.proofs import Proof, counted
+from fabric.validate.restored import restored
 from fabric.validate.suppress import Suppression
 
 _DIGITS: Final = re.compile(r"([0-9]+)")
@@ -97,7 +98,7 @@ def validate(
     """Run every check on a network, or those named; a baseline says which of two values that disagree is new."""
     facts = Facts(network, before=before)
     found = [finding for check in CHECKS.values() if only is None or check.id in only for finding in check.run(facts)]
-    kept, hidden = _split(found, suppressions)
+    kept, hidden = _split(restored(found, network, before), suppressions)
     return Verdict(
         kept,
         hidden,

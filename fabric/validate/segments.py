@@ -122,6 +122,9 @@ def not_carried(group: Group) -> Cause | None:
             return Cause(text, (place(device, other.where), place(device, found.vtep.where)))
         return Cause(f"{device.name} has no VNI for VLAN {group.vlan}", (place(device, found.vtep.where),))
     here = place(device, vni.where)
+    if vni.vrf in found.unrouted_vrfs:
+        text = f"{device.name} does not route in VRF {vni.vrf}: 'ip routing vrf {vni.vrf}' is missing"
+        return Cause(text, (place(device, found.unrouted_vrfs[vni.vrf]),))
     address = vtep_address(device)
     owned = {text.partition("/")[0] for texts in device.addresses.values() for text in texts}
     if not found.vtep_up:

@@ -216,6 +216,11 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
         if its is None:
             continue
         at = place(end.device, its.where)
+        if end.device.identity.no_routing:
+            here = place(end.device, end.device.identity.no_routing.where)
+            return Cause(
+                f"{end.device.name} does not route: 'ip routing' is missing, and BGP installs no route", (here,)
+            )
         if not its.up:
             return Cause(f"{end.device.name} has it shut", (at,))
         seen = other.device.asn if other.session is None else other.session.local_as.value or other.device.asn
@@ -296,5 +301,8 @@ def _cable_down(facts: Facts, end: End, other: End) -> Cause | None:
     for port in ports:
         far = facts.peers.get((device.name, port.name))
         if far is not None and far[0] != other.device.name:
-            return Cause(f"the cable of {device.name}:{port.name} leads to {far[0]}", (place(device, port.where),))
+            at = [place(device, port.where)]
+            if other.device.name not in facts.linked and other.device.name_where:
+                at.append(place(other.device, other.device.name_where))  # its links may be those of another name
+            return Cause(f"the cable of {device.name}:{port.name} leads to {far[0]}", tuple(at))
     return None

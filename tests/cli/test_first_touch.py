@@ -150,6 +150,16 @@ def test_the_validate_example_finds_what_its_change_broke(empty: Path, capsys: p
     assert "leaf1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["validate-nvue-example", "validate-nxos-example"])
+def test_the_state_before_a_change_has_no_finding_and_each_mistake_is_one_cause(
+    empty: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main(["init", name]) == 0
+    assert main(["validate", f"{name}/before", "--fail-on", "warn"]) == 0
+    assert main(["validate", f"{name}/after", "--baseline", f"{name}/before"]) == 1
+    assert ": 4 causes of " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("name", "code", "shown"),
     [
@@ -159,6 +169,8 @@ def test_the_validate_example_finds_what_its_change_broke(empty: Path, capsys: p
         pytest.param("seed-example", 0, "18 green", marks=pytest.mark.slow),
         ("tenants-example", 0, "4 hosts in 3 segments"),
         ("validate-example", 1, "leaf1"),
+        ("validate-nvue-example", 1, "$ nv set interface swp3 link mtu 9216"),
+        ("validate-nxos-example", 1, "$ interface Ethernet1/3; mtu 9216"),
     ],
 )
 def test_the_command_that_init_prints_after_an_example_shows_it(

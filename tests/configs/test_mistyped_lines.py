@@ -146,7 +146,7 @@ def test_an_unknown_line_is_compared_with_words_of_its_first_letters_alone(monke
         compared.append(word)
         return False
 
-    monkeypatch.setattr(mistyped, "_one_slip", one_slip)
+    monkeypatch.setattr(mistyped, "one_slip", one_slip)
     patterns = [f"{letter}{'x' * length} (\\d+)" for letter in "abcdefgh" for length in range(4, 14)]
     assert mistyped.intended("axxxxxx 5", patterns) == ""
     assert set(compared) == {"axxxxx", "axxxxxx", "axxxxxxx"}

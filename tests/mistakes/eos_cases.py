@@ -24,7 +24,7 @@ CASES: Final = (
     # ===== classification, PFC =====
     _case(
         "no PFC on a switch",
-        "L1 M14",
+        "R9 L1 M14",
         "leaf1 leaf2 spine1 spine2",
         "",
         _removed("   priority-flow-control on\n"),

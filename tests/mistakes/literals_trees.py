@@ -76,7 +76,7 @@ CASES: Final = (
     _sonic("autonegotiation is true, not on", "R5", "autoneg", put("PORT", "Ethernet24", "autoneg", value="true")),
     _sonic(
         "the field of PFC has a letter too many",
-        "L1 R10",
+        "R5 L1",
         "Ethernet24",
         renamed("PORT_QOS_MAP", "Ethernet24", "pfc_enable", to="pfc_enabled"),
     ),

@@ -130,21 +130,31 @@ def test_lines_that_eos_does_not_have_are_shown(case: str, lines: list[str]) -> 
     [
         ("1", "interface.swp1.qos.pfc.priority.3"),
         ("2", "qos.congestion-control.profile.RDMA-ECN"),
-        ("3", "min-treshold (did you mean 'min-threshold'?)"),
         ("5", "qos.pfc.default-global.switch-priority.3.xof-threshold"),
         ("6", "qos.pfc.default-global.txx"),
-        ("7", "profle (did you mean 'profile'?)"),
         ("10", "switch-prio (did you mean 'switch-priority'?)"),
-        ("11", "traffic-clas (did you mean 'traffic-class'?)"),
-        ("13", "cable-lengths (did you mean 'cable-length'?)"),
-        ("14", "interface.swp1.link.mtuu"),
-        ("15", "polling-intervall (did you mean 'polling-interval'?)"),
         ("16", "egress-lossless-buffer.shared-byte"),
     ],
 )
 def test_a_leaf_that_nvue_does_not_have_is_not_understood(case: str, part: str) -> None:
     lines = [it for it in render(judged(f"{NVUE}/s/{case}.txt")).splitlines() if it.startswith("not understood: ")]
     assert [it for it in lines if part in it]
+
+
+@pytest.mark.parametrize(
+    ("case", "given", "meant"),
+    [
+        ("3", "min-treshold", "min-threshold"),
+        ("7", "profle", "profile"),
+        ("11", "traffic-clas", "traffic-class"),
+        ("13", "cable-lengths", "cable-length"),
+        ("14", "mtuu", "mtu"),
+        ("15", "polling-intervall", "polling-interval"),
+    ],
+)
+def test_a_leaf_that_is_one_slip_from_one_of_nvue_is_an_error(case: str, given: str, meant: str) -> None:
+    said = [it.text for it in judged(f"{NVUE}/s/{case}.txt").findings if it.check.id == "R5"]
+    assert f"'{given}' is no word of NVUE here (did you mean '{meant}'?)" in said
 
 
 @pytest.mark.parametrize(("case", "check"), [("4", "R5"), ("8", "R1"), ("9", "R1"), ("12", "R5"), ("17", "M15")])

@@ -125,7 +125,7 @@ def test_a_password_is_never_taken_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("language", "old", "new", "check", "command"),
     [
-        ("eos", "   priority-flow-control on\n", "", "M14", "qos profile ROCE; priority-flow-control on"),
+        ("eos", "   priority-flow-control on\n", "", "R9", "qos profile ROCE; priority-flow-control on"),
         (
             "nxos",
             "    pause pfc-cos 3\n",

@@ -28,7 +28,7 @@ ECN_NXOS = (
 )
 VARIANTS = [
     ("eos", "nothing", "", "", ""),
-    ("eos", "no PFC", "   priority-flow-control on\n", "", "L1 N1"),
+    ("eos", "no PFC", "   priority-flow-control on\n", "", "R9 L1 N1"),
     ("eos", "RoCE in a lossy class", "dscp 26 to traffic-class 3", "dscp 26 to traffic-class 1", "M1 N1"),
     ("eos", "no marking", ECN_EOS, "", "E4"),
     ("eos", "thresholds swapped", "minimum-threshold 400", "minimum-threshold 4000", "E1"),

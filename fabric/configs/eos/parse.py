@@ -16,7 +16,19 @@ from fabric.configs.eos.mmu import cell_bytes, model_of, read_mmu
 from fabric.configs.eos.policy import bind_policy, read_policies
 from fabric.configs.eos.routing import read_routing
 from fabric.configs.eos.trust import ROUTED_BY_DEFAULT, Spoken, read_trust
-from fabric.configs.model import Binding, Curve, Device, Limit, Port, Scheduler, Watchdog, Where, Wred, name_of_file
+from fabric.configs.model import (
+    Binding,
+    Curve,
+    Device,
+    Limit,
+    Meant,
+    Port,
+    Scheduler,
+    Watchdog,
+    Where,
+    Wred,
+    name_of_file,
+)
 from fabric.configs.running_config.reader import Line, TextReader, description_of, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -213,6 +225,8 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
         for line, match in block.find(r"priority-flow-control priority (\d+) no-drop"):
             priority = reader.number(line, match[1], 0, 7, "priority", ("interface",))
             port.lossless |= frozenset() if priority is None else {priority}
+    else:
+        _without_on(reader, block)
     timers = [
         match
         for _, match in block.find(
@@ -255,6 +269,23 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
                 reader.device.wreds[name] = Wred(name, at, "ecn_all", {"green": Curve(low, high, pmax)})
                 bound.wred, bound.where = name, at
         line.accept(r"random-detect ecn count")
+
+
+def _without_on(reader: TextReader, block: Line) -> None:
+    """A defect (R9) for lossless priorities of a block that does not switch PFC on: they have no effect.
+
+    A block that says `no priority-flow-control`, and a port with a profile, which may have it on, do not need the line.
+    Source: EOS user manual, "Quality of Service": priority-flow-control.
+    """
+    rows = [line for line, _ in block.find(r"priority-flow-control priority \d+ no-drop")]
+    others = block.has(r"no priority-flow-control(?: on)?") or any(
+        "service-profile" in it.text for it in block.children
+    )
+    for line in rows[:1] if not others else ():
+        text = f"'{line.text}' has no effect: 'priority-flow-control on' is missing"
+        root = tuple(block.text.split(" ", 1)) if block.text.startswith("interface ") else ("interface",)
+        meant = (Meant((), (block.text, "priority-flow-control on")),)
+        reader.defect(line, f"{block.text}|priority-flow-control", text, "R9", root, meant)
 
 
 def _withdrawn(interface: Line, port: Port) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fabric.configs.identity import Stated, Vni, canonical_mac, cluster_of
-from fabric.configs.model import Tunnel, Where
+from fabric.configs.model import Meant, Tunnel, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.filters import read_filters
 from fabric.configs.running_config.interior import read_interior
@@ -127,16 +127,22 @@ def _check_agents(reader: TextReader) -> None:
 
 def _check_routing(reader: TextReader) -> None:
     """A defect (R9) for each L3 VNI whose VRF does not route, which is EOS's default; not in a part of a file."""
+    vrfs = {match[1]: line for line, match in reader.root.find(r"vrf instance (\S+)")}
     on = {match[1] for _, match in reader.root.find(r"ip routing(?: vrf (\S+))?")}
-    for line in reader.root.children if not on and _routes(reader) else ():
+    reader.device.compared += [((line.text,), "") for line, _ in reader.root.find(r"ip routing(?: vrf (\S+))?")]
+    for line in reader.root.children if None not in on and _routes(reader) else ():
         if line.text.startswith("router bgp "):
             text = "'ip routing' is missing: EOS routes nothing without it, and BGP installs no route"
-            reader.defect(line, line.text, text, "R9")
-    for vni in reader.device.identity.routed_vnis if None in on else ():
-        if vni.vrf not in on:
-            for line, _ in reader.root.find(rf"vrf instance {re.escape(vni.vrf)}"):
-                text = f"'ip routing vrf {vni.vrf}' is missing, and VNI {vni.number} routes in this VRF"
-                reader.defect(line, line.text, text, "R9")
+            where = reader.note(line, "ip routing")
+            reader.defect(line, line.text, text, "R9", where, (Meant((), ("ip routing",)),))
+            reader.device.identity.no_routing = Stated(line.text, where)
+    for vni in reader.device.identity.routed_vnis if on else ():
+        if vni.vrf not in on and vni.vrf in vrfs:
+            line = vrfs[vni.vrf]
+            text = f"'ip routing vrf {vni.vrf}' is missing, and VNI {vni.number} routes in this VRF"
+            where = reader.note(line, "ip routing", vni.vrf)
+            reader.defect(line, line.text, text, "R9", where, (Meant((), (f"ip routing vrf {vni.vrf}",)),))
+            reader.device.identity.unrouted_vrfs[vni.vrf] = where
 
 
 def _routes(reader: TextReader) -> bool:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, Final
 
-from fabric.configs.model import Leaf, Unread
+from fabric.configs.model import Defect, Leaf, Meant, Unread
 from fabric.configs.nvue.reader import Reader, leaves_of
 from fabric.configs.text.roce_effect import effect_of
+from fabric.configs.text.spelling import slip_of
 
 _TEXT: Final = """
 system hostname
@@ -276,6 +277,49 @@ def _meant(path: tuple[str, ...]) -> str:
     return ""
 
 
+def _respelt(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path with the word that was meant in the place of the first one that NVUE does not have; () without one.
+
+    One slip only, and only where the whole path is one that is read then.
+    """
+    trees: list[dict[str, Any]] = [_ROOT]
+    for at, word in enumerate(_by_kind(path)):
+        below = [tree[it] for tree in trees for it in (word, "*") if tree.get(it) is not None]
+        if not below:
+            known = frozenset({it for tree in trees for it in tree} - {"*"})
+            right = slip_of(word, known) if word not in known else ""
+            found = (*path[:at], right, *path[at + 1 :])
+            return found if right and covered(found) else ()
+        trees = below
+    return ()
+
+
+_OF_PORTS: Final = (("qos", "roce"), ("qos", "pfc"))
+"""Parts of QoS that make ports lossless."""
+
+
+def _list_mistyped(reader: Reader) -> set[tuple[str, ...]]:
+    """Add a defect (R5) for every word that is one slip from the one that NVUE has there; the leaves below them."""
+    found: dict[tuple[str, ...], list[tuple[Leaf, tuple[str, ...]]]] = {}
+    for path, value in leaves_of(reader.written):
+        if not covered(path) and (right := _respelt(path)):
+            at = next(number for number, (a, b) in enumerate(zip(path, right, strict=True)) if a != b)
+            found.setdefault(path[: at + 1], []).append(((path, value), right))
+    for begin, its in found.items():
+        right = its[0][1]
+        text = f"'{begin[-1]}' is no word of NVUE here (did you mean '{right[len(begin) - 1]}'?)"
+        meant = tuple(Meant(path, new, value) for (path, value), new in its)
+        where = (*reader.base, *begin)
+        of_ports = right[:2] in _OF_PORTS  # which ports it is of is not known here
+        root = ("interface",) if of_ports else reader.where(*right[: len(begin)])
+        reader.device.defects.append(Defect("R5", where, ".".join(begin)[:120], text, root, meant=meant))
+    slips = {path for its in found.values() for (path, _), _ in its}
+    reader.device.unread = [
+        it for it in reader.device.unread if not it.leaves or {path for path, _ in it.leaves} - slips
+    ]
+    return slips
+
+
 def _known_mapping(path: tuple[str, ...]) -> bool:
     """Whether a path is the beginning of a pattern: an empty mapping there says no more than that it is there."""
 
@@ -303,7 +347,10 @@ def _general(path: tuple[str, ...]) -> str:
 def list_unjudged(reader: Reader) -> None:
     """Add every leaf that is not read, and was not listed as not understood, to the device. After all reading."""
     found: dict[str, list[Leaf]] = {}
+    slips = _list_mistyped(reader)
     for path, value in leaves_of(reader.written):
+        if path in slips:
+            continue
         if {" ".join(path), " ".join((*path[:2], "*", *path[3:4]))} & _CONDITIONAL:
             reader.device.compared.append((path, value))
         listed = any(path[:length] in reader.unread_paths for length in range(1, len(path) + 1))

@@ -91,6 +91,7 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
     if isinstance(hostname, list) and len(set(map(str, hostname))) > 1:
         raise two_switches(file, *map(str, hostname[:2]))
     device.name = str(hostname[0] if isinstance(hostname, list) else hostname)[:253]
+    device.name_where = reader.where("system", "hostname") if reader.at("system").get("hostname") else ()
     reader.literal(reader.written)
     check_words(reader)
     on = (

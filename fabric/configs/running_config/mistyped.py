@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from fabric.configs.text.spelling import one_slip
+
 _WORD: Final = re.compile(r"(?<![\w\\])[A-Za-z][a-z]{3,}(?![A-Za-z_])")
 """Words of a pattern. Shorter ones are too near to each other: rx and tx, ipv4 and ipv6."""
 _NUMBER: Final = re.compile(r"(?<!\S)(?=\S*\d)[\dOoIl./:,-]+(?!\S)", re.ASCII)
@@ -54,21 +56,5 @@ def _words(patterns: tuple[str, ...]) -> dict[tuple[str, int], list[tuple[int, s
 def _repaired(text: str, word: str) -> Iterator[str]:
     """The line with `word` in the place of each of its words that is one slip away from it."""
     for match in _SPOKEN.finditer(text):
-        if _one_slip(match[0].lower(), word.lower()):
+        if one_slip(match[0].lower(), word.lower()):
             yield text[: match.start()] + word + text[match.end() :]
-
-
-def _one_slip(given: str, word: str) -> bool:
-    """Whether a letter was added, left out or replaced, or two neighbours were swapped; never the first letter.
-
-    Words that differ in the first letter alone are other words: kbps and gbps, tx and rx.
-    """
-    if given == word or given[0] != word[0] or abs(len(given) - len(word)) > 1:
-        return False
-    begin = 0
-    while begin < min(len(given), len(word)) and given[begin] == word[begin]:
-        begin += 1
-    left, right = given[begin:], word[begin:]
-    if len(left) == len(right):
-        return left[1:] == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])
-    return left[1:] == right if len(left) > len(right) else left == right[1:]

@@ -15,7 +15,7 @@ from typing import Final
 from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.filters import dscp_of
 from fabric.configs.identity import NOTHING, Gateway, Stated
-from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Session, Unread, Vlan, Where
+from fabric.configs.model import Defect, Device, Lag, Meant, Place, Port, QosMap, Session, Unread, Vlan, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.banners import BLANKS, banner_end, ends_of, rows_of
 from fabric.configs.running_config.cut import cut_of
@@ -144,16 +144,18 @@ class TextReader:
             if named and match[1] != named:
                 raise two_switches(f"{file}:{line.number}", named, match[1])
             named = match[1]
-            self.lines.note(("hostname",), line.number)
+            self.device.name_where = self.lines.note(("hostname",), line.number)
             self.device.name = match[1]
 
     def note(self, line: Line, *where: str) -> Where:
         """Remember where a construct stands."""
         return self.lines.note(where, line.number)
 
-    def defect(self, line: Line, name: str, text: str, check: str = "R5", root: Where = ()) -> None:
+    def defect(
+        self, line: Line, name: str, text: str, check: str = "R5", root: Where = (), meant: tuple[Meant, ...] = ()
+    ) -> None:
         """Something wrong with a line."""
-        found = Defect(check, self.note(line, "line", str(line.number)), name, text, root)
+        found = Defect(check, self.note(line, "line", str(line.number)), name, text, root, meant=meant)
         if found not in self.device.defects[-4:]:  # a profile is read once for each port that has it
             self.device.defects.append(found)
 
@@ -295,7 +297,10 @@ class TextReader:
             # a policy or a profile is used by ports that are not known here
             root: Where = tuple(top) if port else ("interface",) if effect_of(line.text) else ()
             root = ("router bgp",) if meant_line.startswith("router bgp ") else root
-            self.defect(line, "|".join(path)[:120], text, root=root)
+            if match := re.fullmatch(r"ip routing(?: vrf (\S+))?", meant_line):
+                root = tuple(filter(None, ("ip routing", match[1])))  # the requirement that the line is for
+            right = () if line.children else (Meant(path, (*path[:-1], meant_line)),)
+            self.defect(line, "|".join(path)[:120], text, root=root, meant=right)
         return bool(meant_line)
 
 

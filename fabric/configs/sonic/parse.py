@@ -104,9 +104,10 @@ def _bits(text: str) -> frozenset[int]:
 
 
 def _metadata(rows: Rows, device: Device) -> None:
-    for key, _, fields in rows.rows("DEVICE_METADATA"):
+    for key, where, fields in rows.rows("DEVICE_METADATA"):
         if key == "localhost":
-            device.name = _text(fields, "hostname") or device.name
+            if name := _text(fields, "hostname"):
+                device.name, device.name_where = name, (*where, "hostname")
             device.hwsku, device.platform = _text(fields, "hwsku"), _text(fields, "platform")
             device.role, device.asn = _text(fields, "type"), _text(fields, "bgp_asn")
             device.dynamic_buffers = fields.get("buffer_model") == "dynamic"

@@ -12,17 +12,16 @@ import re
 from collections.abc import Iterator, KeysView
 from typing import Any, Final
 
-from fabric.configs.model import Defect, Device, Leaf, Unread, Where
+from fabric.configs.model import Defect, Device, Leaf, Meant, Unread, Where
 from fabric.configs.sonic.schema import FREE_FIELDS, IGNORED, SCHEMA, UNJUDGED_EFFECTS, Rule
 from fabric.configs.text.roce_effect import effect_of
-from fabric.configs.text.spelling import meant, odd_characters
+from fabric.configs.text.spelling import nearest_to, odd_characters, slip_of
 
 _BRACKETS: Final = re.compile(r"\[[A-Z0-9_]+\|([^\]]*)\]")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _INDEX: Final = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 _PRIORITIES: Final = re.compile(r"(?:[0-7](?:,[0-7])*)?")
 _NULL: Final = "NULL"
-_CLOSE: Final = 0.88
 MAX_DEFECTS: Final = 10_000
 """Of one kind of one file; a file with more is broken as a whole and says so with these."""
 
@@ -167,10 +166,26 @@ class Rows:
                     found = self.value(rule, value, (*where, name), f"{table}|{key}", field)
                     if found is not None:
                         clean[field] = found
-                elif not free and field not in ignored and field != _NULL:
-                    what = f"field '{name[:60]}' of {table}{meant(field, frozenset(rules))}"
-                    self.unread((*where, name), what, ((table, key, name), _text(value)))
+                    continue
+                if field in ignored or field == _NULL or self._mistyped(table, key, name, fields) or free:
+                    continue
+                what = f"field '{name[:60]}' of {table}{nearest_to(field, frozenset({*rules, *ignored}))}"
+                self.unread((*where, name), what, ((table, key, name), _text(value)))
             yield key, where, clean
+
+    def _mistyped(self, table: str, key: str, name: str, fields: dict[str, Any]) -> bool:
+        """Add a defect (R5) for a field that stands for a known one that the row lacks; whether it does."""
+        known = frozenset({*SCHEMA[table], *IGNORED.get(table, ())})
+        intended = slip_of(name.removesuffix("@"), known)
+        if not intended or {intended, f"{intended}@"} & fields.keys():
+            return False
+        where = self.where(table, key)
+        text = f"'{name[:60]}' is no field of {table} (did you mean '{intended}'?), so {intended} is not stated"
+        root = (*where, intended)
+        meant = Meant((table, key, name), (table, key, intended), _text(fields[name]))
+        if len(self._device.defects) < MAX_DEFECTS:
+            self._device.defects.append(Defect("R5", (*where, name), f"{table}|{key}", text, root, meant=(meant,)))
+        return True
 
     def value(self, rule: Rule, value: Any, where: Where, name: str, field: str) -> Value | None:  # noqa: ANN401
         """One clean value, or None and a defect."""

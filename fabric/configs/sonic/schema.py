@@ -332,6 +332,7 @@ IGNORED: Final[dict[str, frozenset[str]]] = {
         )
     ),
     "PORT_QOS_MAP": frozenset(("tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map")),
+    "BGP_GLOBALS_AF": frozenset(("max_ibgp_paths",)),
     "BGP_NEIGHBOR": frozenset(("rrclient", "nhopself", "keepalive_intvl", "holdtime_intvl")),
     "VLAN": frozenset(
         (

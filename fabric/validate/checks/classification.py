@@ -39,10 +39,12 @@ def _profile(line: Line, bound: Binding) -> Evidence:
 def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """The root is what differs from the rest of the fabric: a host's DSCP, a port's PFC, or an entry of a map."""
     for host, other in facts.odd_hosts.values():
+        had = () if facts.before is None else facts.before.roce_dscps
         yield Found(
             host.name,
             "roce_dscp",
-            f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is",
+            f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is"
+            + (", which the baseline has" if other in had and host.roce_dscp not in had else ""),
             (host_evidence(host, "roce_dscp"),),
             fix=set_host_dscp(host, other),
         )
@@ -170,13 +172,17 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     yield Found(
                         name,
                         f"DSCP {dscp}",
-                        f"class {value[0]}, queue {value[1]} here; class {usual[0]}, "
-                        f"queue {usual[1]} on {count} of {len(devices)} switches",
+                        f"{_named('class', value[0])}, {_named('queue', value[1])} here; {_named('class', usual[0])}, "
+                        f"{_named('queue', usual[1])} on {count} of {len(devices)} switches",
                         entries,
                         fix=None
                         if key is None or wanted is None
                         else set_map(line.device, line.port, kind, key, wanted, used),
                     )
+
+
+def _named(what: str, number: int | None) -> str:
+    return f"no {what}" if number is None else f"{what} {number}"
 
 
 @check(

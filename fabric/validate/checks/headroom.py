@@ -211,7 +211,7 @@ def _not_judged(device: Device, lines: list[Line]) -> str:
     consequence="wrong headroom after a breakout or a new cable: existing profiles are never refreshed",
     remedy="remove BUFFER_PG and the profile, and let the switch make them again",
     source="sonic-swss buffermgr.cpp l.246-279",
-    leads_to="H1 H4",
+    leads_to="H1 H4 E5 E7",
 )
 def H3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """By the numbers in the profile's name."""

@@ -325,7 +325,9 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 yield Found(device.name, port.name, f"neighbour {':'.join(port.neighbor)} has no such port", evidence)
             elif other.port.neighbor is not None and other.port.neighbor != (device.name, port.name):
                 theirs = ":".join(other.port.neighbor)
-                yield Found(device.name, port.name, f"{other} names {theirs} as its neighbour", evidence)
+                rests_on = ((other.device.name, ("DEVICE_NEIGHBOR", other.port.name)), (device.name, device.name_where))
+                text = f"{other} names {theirs} as its neighbour"
+                yield Found(device.name, port.name, text, evidence, rests_on=rests_on)
     yield from _misnamed(facts)
     serving = facts.serving
     for cable in facts.network.links:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fabric.configs.text.spelling import meant
+from fabric.configs.model import Device, Where
+from fabric.configs.network import Cable
+from fabric.configs.text.spelling import slip_of
 from fabric.validate.checks.base import (
     Check,
     E,
@@ -20,7 +22,8 @@ from fabric.validate.checks.base import (
     shows,
     whole_file,
 )
-from fabric.validate.facts import Facts
+from fabric.validate.facts import Facts, Line
+from fabric.validate.remedies import Fix, set_field, spelled_right
 
 
 def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
@@ -32,12 +35,18 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         device.name,
                         item.object,
                         item.text,
-                        (shows(device, item.where, "", "", "|".join(item.where)),),
+                        (shows(device, item.where, "", "", _label(item.where)),),
                         Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
+                        fix=spelled_right(device, item.meant),
                     )
 
     return found
+
+
+def _label(where: Where) -> str:
+    """A place as evidence names it: the number of a line stands in its place already."""
+    return f"line {where[1]}" if where[:1] == ("line",) else "|".join(where)
 
 
 def _dangling(facts: Facts) -> Iterator[Found]:
@@ -166,8 +175,8 @@ R5: Final = check(
     consequence="the load is refused, or the object is skipped with a line in syslog",
     remedy="correct the value",
     source="sonic-yang-models; sonic-swss orchagent",
-    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E3 E4 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M11 M14 P1 "
-    "P3 P9 P12 W2 W3 W4 V4 V5 V11 V16 O1 O4",
+    leads_to="R6 R7 R9 B3 B4 B5 B6 B7 B10 B12 B13 B14 E1 E2 E3 E4 E5 E6 E7 E9 H1 H3 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M4 "
+    "M6 M9 M11 M14 N1 T1 T6 P1 P3 P9 P12 P18 P22 W2 W3 W4 V4 V5 V7 V9 V11 V16 O1 O3 O4",
 )(_defects("R5"))
 
 
@@ -305,27 +314,71 @@ def R10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     consequence="what is missing is not judged, and no path over it is",
     remedy="give it; where it is outside the fabric or was removed on purpose, accept that with --suppress",
     source="operational practice",
+    leads_to="L7 V11",
 )
 def R11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """By links; `fabric.validate.missing` adds what only the baseline has."""
     severity = None if len(facts.devices) > 1 else I
     for name, cable in facts.absent.items():
-        shown = f"{':'.join(cable.a)} to {':'.join(cable.b)}"
-        yield Found(
-            name,
-            "configuration",
-            f"a link names it, and it was not given{_spelled_otherwise(facts, name)}",
-            (Evidence("link", shown, cable.place),),
-            severity,
-        )
+        link = Evidence("link", f"{':'.join(cable.a)} to {':'.join(cable.b)}", cable.place)
+        text = "a link names it, and it was not given"
+        given = _spelled_otherwise(facts, name)
+        named_by = _wrong_neighbour(facts, name)
+        if given is not None:
+            where = given.name_where or ("hostname",)
+            stated = shows(given, where, "", given.name, "hostname")
+            said = f"{text}; {given.name} was, which no other file names (did you mean '{name}'?)"
+            fix = _renamed(given, name)
+            yield Found(name, "configuration", said, (stated, link), severity, fix=fix)
+        elif named_by is not None:
+            near, far = named_by
+            where = ("DEVICE_NEIGHBOR", near.port.name)
+            stated = shows(near.device, where, "", f"{name}:{_end(cable, name)}", "|".join(where))
+            said = f"{text}; {far} has {near} as its neighbour (did you mean '{far.device.name}'?)"
+            fix = set_field(near.device, where, "name", far.device.name) if near.device.capabilities.tables else None
+            yield Found(name, "configuration", said, (stated, link), severity, fix=fix)
+        else:
+            near_name = slip_of(name, frozenset(facts.network.devices))
+            said = f"{text} (did you mean '{near_name}'?)" if near_name else text
+            yield Found(name, "configuration", said, (link,), severity)
 
 
-def _spelled_otherwise(facts: Facts, name: str) -> str:
-    """'; Leaf1 was' for a switch whose name differs in capitals, or by one slip; its links are those of another."""
-    given = [it.name for it in facts.devices if it.name not in facts.linked]
-    same = [it for it in given if it.lower() == name.lower()]
-    close = same or [it for it in given if f"'{it}'" in meant(name, frozenset(given))]
-    return f"; {close[0]} was, which no link names" if close else ""
+def _end(cable: Cable, name: str) -> str:
+    """The port of a cable at one of its ends."""
+    return cable.a[1] if cable.a[0] == name else cable.b[1]
+
+
+def _renamed(device: Device, name: str) -> Fix | None:
+    """The change of a switch's own name, in its language."""
+    if device.capabilities.tables:
+        return set_field(device, ("DEVICE_METADATA", "localhost"), "hostname", name)
+    words = "nv set system hostname" if device.capabilities.shell_statements else "hostname"
+    return Fix(device.name, "hostname", name, f"{words} {name}")
+
+
+def _spelled_otherwise(facts: Facts, name: str) -> Device | None:
+    """A switch that no link of another file names, whose own name differs in capitals, or by one slip."""
+    named = {
+        end[0]
+        for cable in facts.network.links
+        for end in (cable.a, cable.b)
+        if end[0] not in facts.network.devices or facts.network.devices[end[0]].file != cable.place.file
+    }
+    given = {it.name: it for it in facts.devices if it.name not in named}
+    close = slip_of(name, frozenset(given))
+    return given.get(close)
+
+
+def _wrong_neighbour(facts: Facts, name: str) -> tuple[Line, Line] | None:
+    """A port whose table names an absent switch, and the port of another switch whose table names this port."""
+    every = [Line(device, port) for device in facts.devices for port in device.ports.values() if port.neighbor]
+    ends = {line.port.neighbor: line for line in every}
+    for line in every:
+        if line.port.neighbor is not None and line.port.neighbor[0] == name:
+            far = ends.get(line.end)
+            if far is not None:
+                return line, far
+    return None
 
 
 CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11)

@@ -27,6 +27,7 @@ from fabric.validate.fix.state import CannotApplyError, Change, Key, State, of_f
 from fabric.validate.judge import Request, baseline_of, network_of
 from fabric.validate.manual import NOT_OF_PEERS, is_choice, reason
 from fabric.validate.output.text import languages
+from fabric.validate.restored import SOURCE as BASELINE
 from fabric.validate.runner import Verdict
 
 _TRIALS_OF_A_CAUSE: Final = 16
@@ -274,6 +275,8 @@ def _candidates(
     of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
     if of_rules:
         yield True, of_rules
+    if any(it.source == BASELINE for it in cause.fixes):
+        return  # a setting of hosts was changed: no switch follows it
     peers = Peers(now)
     places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
     if before is not None:
@@ -340,7 +343,7 @@ def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Ite
         return
     for head in dict.fromkeys([*own, *before]):
         if own.get(head) != before.get(head):
-            yield Usual(name, path, head, own.get(head), before.get(head), "the baseline has it so", (*path, head))
+            yield Usual(name, path, head, own.get(head), before.get(head), BASELINE, (*path, head))
 
 
 def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
@@ -348,7 +351,15 @@ def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
     for it in its:
         groups.setdefault(it.general, []).append(it)
     for same in groups.values():
-        yield _together(now, same)
+        if usual := [it for it in same if it.new is not None or not _refused_line(now, it)]:
+            yield _together(now, usual)
+
+
+def _refused_line(now: State, it: Usual) -> bool:
+    """Whether a difference only takes away a line that the switch does not take in the first place."""
+    line = (*it.path, it.old or it.head)
+    defects = now.network.devices[it.device].defects
+    return any(meant.old in {line, (*it.path, it.head)} for defect in defects for meant in defect.meant)
 
 
 def _together(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:

@@ -43,6 +43,8 @@ class Change:
     value: str = ""
     file: str = ""
     """The file of FRR that the statements go into; '' for the switch's own."""
+    in_file: tuple[str, ...] = ()
+    """Statements for the copy of the file, where they are others: those that the switch refused have to go there."""
 
 
 class CannotApplyError(ValueError):
@@ -59,8 +61,9 @@ def of_fix(fix: Fix, source: str, network: Network) -> Change | None:
         own = statements(fix.command, tables=device.capabilities.tables, shell=device.capabilities.shell_statements)
     if not own and not fix.rows:
         return None
-    what = f"set {fix.field} to {fix.value}"
-    return Change(fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value, fix.file)
+    what = fix.what or f"set {fix.field} to {fix.value}"
+    values = (fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value)
+    return Change(*values, file=fix.file, in_file=fix.in_file)
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,8 @@ def after(text: str, change: Change, device: Device | None, file: str) -> str:
         message = f"{change.what} has no statement"
         raise CannotApplyError(message)
     if device.capabilities.shell_statements:
-        return nvue.applied(text, change.statements)
-    return lines.applied(text, change.statements, explicit_up=device.capabilities.interfaces_state_up)
+        return nvue.applied(text, change.in_file or change.statements)
+    return lines.applied(text, change.in_file or change.statements, explicit_up=device.capabilities.interfaces_state_up)
 
 
 def _of_host(tree: tables.Tree, row: Row) -> Row:

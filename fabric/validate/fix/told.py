@@ -57,7 +57,7 @@ def _fix(change: Change, rule: str) -> Fix:
     rule    the remedy of the check, which is the source of a change that the check itself gives
     """
     if change.source == rule:
-        return Fix(change.device, change.field, change.value, change.command, change.rows, file=change.file)
+        return Fix(change.device, change.field, change.value, change.command, change.rows, "", change.what, change.file)
     words = change.what if not change.what.startswith("nv ") else ""
     what = words if change.value else f"add {change.field}"
     return Fix(change.device, change.field, change.value, change.command, change.rows, change.source, what, change.file)

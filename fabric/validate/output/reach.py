@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from fabric.validate.output.text import many
-from fabric.validate.reach_table import Row, between_segments, pairs_of, table_of
+from fabric.validate.reach_table import Failure, Row, between_segments, pairs_of, table_of
 from fabric.validate.reachability import Reachability, Verdict
 from fabric.validate.segments import Host
 from fabric.validate.sessions import Cause
@@ -47,14 +47,18 @@ def _count(row: Row) -> str:
     return f"{row.reaching} of {row.pairs} ordered pairs reach{undecided}"
 
 
+def _verb(failure: Failure) -> str:
+    if failure.reaches is None:
+        return "undecided"
+    return "fails" if failure.pairs == 1 else "fail"
+
+
 def _failures(row: Row) -> list[str]:
     lines = []
     for failure in row.failures:
         shown = ", ".join(f"{one} → {other}" for one, other in failure.examples[:_EXAMPLES])
         more = ", ..." if failure.pairs > min(len(failure.examples), _EXAMPLES) else ""
-        lines.append(
-            f"  {many(failure.pairs, 'pair')} {'undecided' if failure.reaches is None else 'fail'} ({shown}{more}):"
-        )
+        lines.append(f"  {many(failure.pairs, 'pair')} {_verb(failure)} ({shown}{more}):")
         lines.append(f"      {failure.cause}")
     return lines
 

@@ -14,6 +14,7 @@ from fabric.validate.checks.base import Check, Finding, Severity
 from fabric.validate.checks.registry import CHECKS, FAMILIES
 from fabric.validate.coverage import NOT_UNDERSTOOD, Uncovered, uncovered
 from fabric.validate.manual import is_choice, reason
+from fabric.validate.remedies import Fix
 from fabric.validate.runner import Verdict
 from fabric.visible import visible
 
@@ -158,6 +159,7 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
     lines: list[str] = [silent, ""] if (silent := open_rules(verdict)) else []
     if verdict.changes:
         lines += ["changes:", *(f"  {line}" for line in verdict.changes), ""]
+    told: dict[tuple[Fix, ...], Cause] = {}
     for cause in verdict.causes:
         if cause.severity is Severity.INFO and not everything:
             if cause.check.id == "R12":
@@ -173,7 +175,9 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
         follows = consequences(cause)
         lines += [f"      with it: {follows}"] if follows else []
         lines += [f"      {line}" for line in proven(verdict, cause)]
-        lines += [f"      {'do:' if not number else '   '} {line}" for number, line in enumerate(remedy(cause))]
+        lines += [
+            f"      {'do:' if not number else '   '} {line}" for number, line in enumerate(_remedy_once(cause, told))
+        ]
         lines.append("")
     for finding, objects in grouped([it for it in verdict.fixed if everything or it.severity > Severity.INFO]):
         lines.append(f"fixed {finding.check.id:4} {finding.device}  {names(objects)}: {finding.text}")
@@ -197,6 +201,17 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
     lines += [f"paths: {verdict.paths}"] if verdict.paths else []
     lines += [f"proofs: {verdict.proofs_text}"] if verdict.proofs_text else []
     return "\n".join(map(visible, [*lines, summary(verdict)])) + "\n"
+
+
+def _remedy_once(cause: Cause, told: dict[tuple[Fix, ...], Cause]) -> list[str]:
+    """The remedy; where it is the same change as that of an earlier cause, that one's name instead of the command."""
+    before = told.setdefault(cause.fixes, cause) if cause.fixes else cause
+    if before is cause:
+        return remedy(cause)
+    return [
+        cause.check.remedy,
+        f"the same change as for {before.check.id} {names(where(before)[:1])}  {where(before)[1]}",
+    ]
 
 
 def _placed(finding: Finding) -> str:

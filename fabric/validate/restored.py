@@ -1,0 +1,123 @@
+"""A host's setting, or a port's speed, that the baseline has otherwise is what a finding asks to be changed back.
+
+Which of two ends that disagree is wrong is not in the files; a setting of hosts that was changed, and that the finding
+shows, is. No switch is changed to follow it. So is the speed of a port that was changed alone: neither its profile nor
+the switch's marking follow. Where most ports of the switch were changed, or the port at the other end with it, the new
+speed is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fabric.configs.network import HOST_SETTINGS, Host, Network
+from fabric.validate.checks.base import Finding, Root, Severity
+from fabric.validate.remedies import (
+    Fix,
+    interface_of,
+    set_host,
+    set_host_cnp,
+    set_host_dscp,
+    set_host_ecn,
+    set_host_pfc,
+    set_host_trust,
+    set_port,
+)
+
+SOURCE: Final = "the baseline has it so"
+_OF_SPEED: Final = frozenset(("H3", "E5", "E7"))
+"""Checks of what has to follow the speed of a port."""
+_COMMANDS: Final[Mapping[str, Callable[[Host, Any], Fix]]] = {
+    "roce_dscp": set_host_dscp,
+    "cnp_dscp": set_host_cnp,
+    "pfc_enable": set_host_pfc,
+    "trust": set_host_trust,
+    "ecn_np_prio": lambda host, value: set_host_ecn(host, "ecn_np_prio", value),
+    "ecn_rp_prio": lambda host, value: set_host_ecn(host, "ecn_rp_prio", value),
+    "mtu": lambda host, value: set_host(host, "mtu", value, f"ip link set dev {interface_of(host)} mtu {value}"),
+}
+"""Settings with a command; the others are changed where the hosts file was made from."""
+
+
+def restored(findings: Sequence[Finding], network: Network, before: Network | None) -> list[Finding]:
+    """The findings, with the baseline's value as the remedy of those that show a changed setting of a host."""
+    if before is None:
+        return list(findings)
+    changed, slower = _changed(network, before), _speeds(network, before)
+    found = []
+    for it in findings:
+        serious = it.severity >= Severity.WARN
+        found.append(_of_port(_of_host(it, changed), slower) if serious and (changed or slower) else it)
+    return found
+
+
+def settings_of(network: Network) -> dict[str, Host]:
+    """Every host with settings; `default` stands for all others."""
+    return {**network.hosts, **({} if network.default_host is None else {"default": network.default_host})}
+
+
+def _changed(network: Network, before: Network) -> dict[str, Fix]:
+    """'host1.mtu' to the change that gives it the value of the baseline."""
+    old = settings_of(before)
+    found = {}
+    for name, host in settings_of(network).items():
+        was = old.get(name) or old.get("default")
+        for setting in sorted(HOST_SETTINGS) if was is not None else ():
+            value = getattr(was, setting)
+            if value is not None and value != getattr(host, setting):
+                made = _COMMANDS.get(setting, lambda it, to, its=setting: set_host(it, its, to, ""))(host, value)
+                found[f"{host.name}.{setting}"] = replace(made, source=SOURCE)
+    return found
+
+
+def _of_host(finding: Finding, changed: Mapping[str, Fix]) -> Finding:
+    for shown in finding.evidence:
+        fix = changed.get(shown.label)
+        if fix is not None:
+            return replace(finding, fix=fix, root=shown.root or finding.root)
+    return finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Speed:
+    """A port whose speed alone was changed."""
+
+    root: Root
+    fix: Fix
+    text: str
+
+
+def _speeds(network: Network, before: Network) -> dict[str, list[_Speed]]:
+    """Switch to its ports whose speed was changed, and neither that of most of its ports nor of the other end."""
+    far = {near: end for cable in network.links for near, end in ((cable.a, cable.b), (cable.b, cable.a))}
+    new = {
+        (name, port.name): port.speed_mbps
+        for name, device in network.devices.items()
+        for port in device.ports.values()
+        if name in before.devices
+        and (was := before.devices[name].ports.get(port.name)) is not None
+        and None not in (was.speed_mbps, port.speed_mbps)
+        and was.speed_mbps != port.speed_mbps
+    }
+    found: dict[str, list[_Speed]] = {}
+    for (name, port_name), speed in new.items():
+        device = network.devices[name]
+        many = 2 * sum(it[0] == name for it in new) > len(device.ports)
+        if many or new.get(far.get((name, port_name), ("", ""))) == speed:
+            continue
+        port, old = device.ports[port_name], before.devices[name].ports[port_name].speed_mbps
+        fix = replace(set_port(device, port, "speed", old), source=SOURCE)
+        text = f"the baseline has {old} Mb/s at {port_name}"
+        found.setdefault(name, []).append(_Speed((name, (*port.where, "speed")), fix, text))
+    return found
+
+
+def _of_port(finding: Finding, changed: Mapping[str, Sequence[_Speed]]) -> Finding:
+    its = changed.get(finding.device, ()) if finding.check.id in _OF_SPEED else ()
+    shown = {it.root for it in finding.evidence}
+    match = next((it for it in its if it.root in shown), its[0] if its and finding.check.id != "H3" else None)
+    if match is None:
+        return finding
+    return replace(finding, text=f"{finding.text}; {match.text}", fix=match.fix, root=match.root)
