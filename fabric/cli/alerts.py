@@ -165,6 +165,7 @@ def _show(args: argparse.Namespace) -> int:
     from telemetry.alerting.incidents import incidents  # noqa: PLC0415
     from telemetry.alerting.score import score  # noqa: PLC0415
     from telemetry.anomaly.scan import scan  # noqa: PLC0415
+    from telemetry.diagnosis.diagnose import diagnose  # noqa: PLC0415
     from telemetry.sources.change_log import change_log  # noqa: PLC0415
     from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
@@ -172,7 +173,7 @@ def _show(args: argparse.Namespace) -> int:
     store = store_of(found)
     evaluation = evaluate_store(store, dilation=args.dilation)
     firings, pending = evaluation.firings, evaluation.pending
-    joined = incidents(firings, store, args.dilation)
+    joined = incidents(firings, store, args.dilation, diagnose(store, found.fabric))
     log = change_log(found) if joined else []
     changed = [done_before(frozenset({it.root_device}), it.began_ns, log, found.fabric) for it in joined]
     judged = score(joined, found.truth().to_pylist())
@@ -293,10 +294,27 @@ def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Tab
             until,
             it.severity.value,
             it.root_device or "?",
-            it.headline if change is None else f"{it.headline}\nChanged before: {change.line}",
+            "\n".join(
+                [it.headline, *_cause_lines(it), *([] if change is None else [f"Changed before: {change.line}"])]
+            ),
             "\n".join(f"{name} ×{count}" for name, count in names.items()),
         )
     return table
+
+
+def _cause_lines(it: Incident) -> list[str]:
+    """The root cause, the first act, and what to read; nothing where the diagnosis has none."""
+    if it.cause is None:
+        return []
+    from telemetry.diagnosis.rehearsed import playbook, runbooks  # noqa: PLC0415  only where a run had an incident
+    from telemetry.diagnosis.root import MEANINGS  # noqa: PLC0415
+
+    meaning, kind = MEANINGS[it.cause.kind], it.cause.kind.value
+    read = [f"docs/runbooks/{name}.md" for name in runbooks(kind)]
+    return [
+        f"Cause: {meaning.title}: {it.cause.place}. {it.cause.evidence[0]}. First: {meaning.act}.",
+        f"Read: {', '.join([*read, f'fabric playbook show {playbook(kind)}'])}",
+    ]
 
 
 def _firing_table(firings: Sequence[Firing]) -> Table:

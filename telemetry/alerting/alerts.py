@@ -198,7 +198,8 @@ ALERTS: Final = (
         0,
         Severity.CRITICAL,
         "A lossless priority group dropped packets.",
-        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within {last:300}.",
+        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within {last:300}: headroom is "
+        "short, or the neighbour obeys no PFC, or a switch before it has another DSCP map.",
         "fabric-buffers",
         "device",
         "Lossless means none: one packet is too many.",
