@@ -64,7 +64,11 @@ def compose(
     """
     run = evidence.run
     sentences = tuple(Prose(it["text"], _LEVELS[it["level"]]) for it in run.summary["verdict"])
-    headline = cause(evidence) or run.summary["headline"]
+    found = cause(evidence)
+    headline = found or run.summary["headline"]
+    if focus is not None and focus.headline:  # metrics know the root: what is below it on the page has the same order
+        headline = focus.headline
+        sentences = (*sentences[:1], *((Prose(found, Status.WARNING),) if found else ()), *sentences[1:])
     expectations = run.summary["expectations"]
     failed = [it for it in expectations if not it["met"]]
     status = worst([sentence.status for sentence in sentences] + [Status.BAD] * bool(failed))
