@@ -217,7 +217,7 @@ def _pauses(evidence: Evidence) -> Iterable[Block]:
             yield Prose(pauses.sentence(evidence.fabric, episode, evidence.blast(episode)) + ".")
         yield pauses.pause_map(evidence)
         for number, episode in enumerate(evidence.episodes[: pauses.MAX_TREES], 1):
-            yield pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
+            yield pauses.episode_tree(evidence, episode, evidence.blast(episode), number)
         if len(evidence.episodes) > 1:
             yield pauses.episode_table(evidence)
     elif evidence.records("pause") or not evidence.run.summary["metrics"]["pfc.pauses"]:

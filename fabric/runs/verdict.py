@@ -8,7 +8,8 @@ the number of messages that it delayed. Findings are measured values; `fabric ex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -204,7 +205,7 @@ def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
 
 def _drops(
     metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = (),
-    reasons: Set[DropReason] = frozenset(DropReason),
+    reasons: AbstractSet[DropReason] = frozenset(DropReason),
 ) -> Iterator[Sentence]:  # fmt: skip
     hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
     counts = {reason: number for reason, number in count_by_reason(metrics).items() if reason in reasons}
