@@ -39,7 +39,8 @@ def store(samples: int, series: dict[tuple[str, ...], Sequence[float]]) -> Store
 
 
 def up(values: Sequence[float]) -> dict[tuple[str, ...], Sequence[float]]:
-    return {("fabric_port_up", "device=leaf1", "port=e0"): values}
+    info = ("fabric_port_info", "device=leaf1", "port=e0", "peer_device=spine1", "peer_port=e9")
+    return {("fabric_port_up", "device=leaf1", "port=e0"): values, info: [1] * len(values)}
 
 
 def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
