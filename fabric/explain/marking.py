@@ -8,13 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from fabric.dataplane.state.codes import CongestionControl
 from fabric.errors import FabricError
 from fabric.explain.evidence import Evidence
 from fabric.explain.pause_tree import Episode, Origin
 from fabric.render.document import Unit, show
 from fabric.show.subject import load_subject
 
-_READ_MARKS: Final = frozenset({"dcqcn", "dctcp", "cubic"})
+READ_MARKS: Final = frozenset(
+    {
+        CongestionControl.DCQCN,
+        CongestionControl.NS3_DCQCN,
+        CongestionControl.DCTCP,
+        CongestionControl.NS3_DCTCP,
+        CongestionControl.CUBIC,
+    }
+)
+"""Controls that slow down for marks."""
+_NAMES: Final = frozenset({it.name.lower() for it in READ_MARKS})
+ANY: Final = "any"
+"""Of senders that differ."""
 _OTHERS: Final = "spread the senders in time, let fewer send at once, or give the port more speed"
 
 
@@ -22,31 +35,51 @@ def remedy_of_congestion(evidence: Evidence, episode: Episode) -> str:
     """The remedy with the values that decide it: Kmin of the congested queue, the XOFF limit, transport.cc."""
     transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
     control = str(transport.get("cc") or "none")
-    alike = not transport.get("overrides")  # where senders differ, some of them may read marks
-    if alike and control == "none":
-        return f"give the senders a congestion control (transport.cc is none, so marks have no effect); {_OTHERS}"
-    if alike and control not in _READ_MARKS:
-        return f"{_OTHERS} (transport.cc {control} does not read ECN marks)"
+    if transport.get("overrides"):
+        control = ANY  # senders differ, and some of them may read marks
+    if control not in {ANY, *_NAMES}:
+        return advice(control, None, 0)
     xoff = _xoff(evidence, episode)
-    limit = f"XOFF ({show(xoff, Unit.BYTES)})" if xoff else "XOFF"
     if changes := _drifts(evidence):
-        return f"compare ECN Kmin with {limit}: {changes} changed marking during the run; {_OTHERS}"
+        return f"compare ECN Kmin with {_limit(xoff)}: {changes} changed marking during the run; {_OTHERS}"
     try:
         kmin = _kmin(evidence, episode.origin)
     except FabricError:
         return (
-            f"compare ECN Kmin with {limit} (the scenario of this run can not be read any more, so Kmin is unknown); "
-            f"{_OTHERS}"
+            f"compare ECN Kmin with {_limit(xoff)} (the scenario of this run can not be read any more, so Kmin is "
+            f"unknown); {_OTHERS}"
         )
+    return advice(control, kmin, xoff)
+
+
+def advice(control: str, kmin: int | None, xoff: int) -> str:
+    """The remedy.
+
+    Parameters
+    ----------
+    control : transport.cc of the senders, or ANY
+    kmin : bytes, of the congested queue; None: it marks nothing
+    xoff : bytes, the least limit at which its switch paused; 0: unknown
+    """
+    if control == "none":
+        return f"give the senders a congestion control (transport.cc is none, so marks have no effect); {_OTHERS}"
+    if control not in {ANY, *_NAMES}:
+        return f"{_OTHERS} (transport.cc {control} does not read ECN marks)"
     if kmin is None:
-        return f"turn ECN on at this queue, with Kmin below {limit}: it marks nothing; {_OTHERS}"
+        return f"turn ECN on at this queue, with Kmin below {_limit(xoff)}: it marks nothing; {_OTHERS}"
     value = show(kmin, Unit.BYTES)
-    if xoff and kmin >= xoff:
-        return f"mark earlier: Kmin ({value}) is not below {limit}; {_OTHERS}"
+    if not xoff:
+        return f"compare ECN Kmin ({value}) with XOFF, and lower it where it is above; {_OTHERS}"
+    if kmin >= xoff:
+        return f"mark earlier: Kmin ({value}) is not below {_limit(xoff)}; {_OTHERS}"
     return (
-        f"{_OTHERS}. ECN Kmin ({value}) is below {limit} already: a lower Kmin pauses less, and slows every sender of "
-        "this queue down earlier, which may cost completion time; measure it with `fabric sweep`"
+        f"{_OTHERS}. ECN Kmin ({value}) is below {_limit(xoff)} already: a lower Kmin pauses less, and slows every "
+        "sender of this queue down earlier, which may cost completion time; measure it with `fabric sweep`"
     )
+
+
+def _limit(xoff: int) -> str:
+    return f"XOFF ({show(xoff, Unit.BYTES)})" if xoff else "XOFF"
 
 
 def _xoff(evidence: Evidence, episode: Episode) -> int:

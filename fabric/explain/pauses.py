@@ -18,16 +18,17 @@ RINGED_RATIO: Final = 0.2
 MAX_STILLS: Final = 6000
 """Intervals in a replay; short gaps are closed until no more than this remain."""
 
-_REMEDY: Final = {
+REMEDY: Final = {
     Cause.BROKEN_NIC: "shut the port or drain the host; a PFC watchdog on the switch contains it meanwhile",
     Cause.SLOW_RECEIVER: "look at the host (PCIe, memory, MTT misses); it takes less than its line rate",
 }
+"""For an operator, where a host is the origin."""
 
 
 def remedy(evidence: Evidence, episode: Episode) -> str:
     """The remedy for an operator."""
     cause = episode.origin.cause
-    return remedy_of_congestion(evidence, episode) if cause is Cause.CONGESTION else _REMEDY[cause]
+    return remedy_of_congestion(evidence, episode) if cause is Cause.CONGESTION else REMEDY[cause]
 
 
 def origin_text(fabric: Fabric, origin: Origin) -> str:
