@@ -21,7 +21,7 @@ from fabric.visible import command
 from telemetry.diagnosis.changes import Change, done_before
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.table import Table
 
@@ -35,6 +35,8 @@ PROMETHEUS_FILE = "prometheus.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
 _PAGER = "127.0.0.1:9095"
+_LISTEN = {"--emulator": "127.0.0.1:9464", "--alertmanager": "127.0.0.1:9093", "--prometheus": "127.0.0.1:9090"}
+"""Where programs listen unless they are told otherwise; the defaults of telemetry/alerting/render.py."""
 _WHAT = "What, at the time when it fired"
 """Heading: the figures of a description go on after it."""
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
@@ -72,6 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="webhook for critical alerts, and for warnings, too, unless --tickets names another; needs --out",
     )
     ruling.add_argument("--tickets", metavar="URL", help="webhook for warnings; needs --out")
+    for option, program, needs in (
+        ("--emulator", "`fabric serve`", "; needs --out"),
+        ("--alertmanager", "Alertmanager", "; needs --out"),
+        ("--prometheus", "Prometheus", ", which links to runbooks name"),
+    ):
+        ruling.add_argument(
+            option, metavar="HOST:PORT", help=f"where {program} listens (default {_LISTEN[option]}){needs}"
+        )
     for action in (showing, ruling):
         action.add_argument(
             "--dilation",
@@ -165,6 +175,7 @@ def _show(args: argparse.Namespace) -> int:
     from telemetry.alerting.incidents import incidents  # noqa: PLC0415
     from telemetry.alerting.score import score  # noqa: PLC0415
     from telemetry.anomaly.scan import scan  # noqa: PLC0415
+    from telemetry.diagnosis.diagnose import diagnose  # noqa: PLC0415
     from telemetry.sources.change_log import change_log  # noqa: PLC0415
     from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
@@ -172,7 +183,7 @@ def _show(args: argparse.Namespace) -> int:
     store = store_of(found)
     evaluation = evaluate_store(store, dilation=args.dilation)
     firings, pending = evaluation.firings, evaluation.pending
-    joined = incidents(firings, store, args.dilation)
+    joined = incidents(firings, store, args.dilation, diagnose(store, found.fabric))
     log = change_log(found) if joined else []
     changed = [done_before(frozenset({it.root_device}), it.began_ns, log, found.fabric) for it in joined]
     judged = score(joined, found.truth().to_pylist())
@@ -293,10 +304,27 @@ def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Tab
             until,
             it.severity.value,
             it.root_device or "?",
-            it.headline if change is None else f"{it.headline}\nChanged before: {change.line}",
+            "\n".join(
+                [it.headline, *_cause_lines(it), *([] if change is None else [f"Changed before: {change.line}"])]
+            ),
             "\n".join(f"{name} ×{count}" for name, count in names.items()),
         )
     return table
+
+
+def _cause_lines(it: Incident) -> list[str]:
+    """The root cause, the first act, and what to read; nothing where the diagnosis has none."""
+    if it.cause is None:
+        return []
+    from telemetry.diagnosis.rehearsed import playbook, runbooks  # noqa: PLC0415  only where a run had an incident
+    from telemetry.diagnosis.root import MEANINGS  # noqa: PLC0415
+
+    meaning, kind = MEANINGS[it.cause.kind], it.cause.kind.value
+    read = [f"docs/runbooks/{name}.md" for name in runbooks(kind)]
+    return [
+        f"Cause: {meaning.title}: {it.cause.place}. {it.cause.evidence[0]}. First: {meaning.act}.",
+        f"Read: {', '.join([*read, f'fabric playbook show {playbook(kind)}'])}",
+    ]
 
 
 def _firing_table(firings: Sequence[Firing]) -> Table:
@@ -369,24 +397,38 @@ def _rules(args: argparse.Namespace) -> int:
         if not _is_webhook(value)
     ]
     if args.out is None:
+        alone = [*webhooks, ("--emulator", args.emulator), ("--alertmanager", args.alertmanager)]
         problems += [
-            Problem(name, "has no effect without --out", "name the directory for Alertmanager's configuration")
-            for name, _ in webhooks
+            Problem(name, "has no effect without --out", "name the directory for the configurations")
+            for name, value in alone
+            if value
         ]
+    listen = {
+        "--emulator": args.emulator, "--alertmanager": args.alertmanager, "--prometheus": args.prometheus,
+    }  # fmt: skip
+    problems += [
+        Problem(name, f"'{value}' is no HOST:PORT", f"such as {_LISTEN[name]}")
+        for name, value in listen.items()
+        if value is not None and not _is_place(value)
+    ]
+    if args.prometheus and args.runbooks:
+        problems.append(Problem("--prometheus", "has no effect with --runbooks", "give one of them"))
     if problems:
         raise InputErrors("options", problems)
     from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
     from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, prometheus_yaml, rules_yaml  # noqa: PLC0415
     from telemetry.alerting.runbook_pages import write as write_runbooks  # noqa: PLC0415
 
-    rules = rules_yaml(args.dilation, args.runbooks or RUNBOOKS, args.dashboards or DASHBOARDS)
+    at = {name: value or _LISTEN[name] for name, value in listen.items()}
+    runbooks = f"http://{args.prometheus}/user" if args.prometheus else args.runbooks or RUNBOOKS
+    rules = rules_yaml(args.dilation, runbooks, args.dashboards or DASHBOARDS)
     if args.out is None:
         print(json.dumps({RULES_FILE: rules}, indent=2) if args.json else rules, end="\n" if args.json else "")
         return 0
     args.out.mkdir(parents=True, exist_ok=True)
     tickets = args.tickets or (_tickets_beside(args.pager) if args.pager else TICKETS_URL)
     config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, tickets)
-    scrapes = prometheus_yaml(args.dilation)
+    scrapes = prometheus_yaml(args.dilation, at["--emulator"], at["--alertmanager"])
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config), (PROMETHEUS_FILE, scrapes)):
         write_file(args.out / name, text)
     write_runbooks(args.out / RUNBOOKS_FOLDER)
@@ -396,32 +438,52 @@ def _rules(args: argparse.Namespace) -> int:
         return 0
     print("\n".join(paths))
     sys.stdout.flush()
-    for line in _next_commands(args.out, args.dilation):
+    for line in _next_commands(args.out, args.dilation, at):
         streams.say(line)
     return 0
 
 
-def _next_commands(folder: Path, dilation: float) -> list[str]:
-    """What is done with the files: the programs that read them, with the options that they need."""
+def _is_place(text: str) -> bool:
+    """Whether a program can listen at HOST:PORT."""
+    from telemetry.export.server import ListenError, parse_listen  # noqa: PLC0415  where an option has one
+
+    try:
+        host, port = parse_listen(text)
+    except ListenError:
+        return False
+    return port > 0 and "/" not in host
+
+
+def _next_commands(folder: Path, dilation: float, at: Mapping[str, str]) -> list[str]:
+    """What is done with the files: the programs that read them, with the options that they need. at: HOST:PORT by the
+    option that names a program.
+    """
     from shutil import which  # noqa: PLC0415  only where files were written
 
     debian = "prometheus-alertmanager"
     paced = dilation != DEFAULT_DILATION
     programs = (
-        ("fabric", "serve", "scenarios/pause-storm.yml", "--loop", *(("--dilation", f"{dilation:g}") if paced else ())),
+        (
+            "fabric",
+            "serve",
+            "scenarios/pause-storm.yml",
+            "--loop",
+            *(("--dilation", f"{dilation:g}") if paced else ()),
+            *(("--listen", at["--emulator"]) if at["--emulator"] != _LISTEN["--emulator"] else ()),
+        ),
         ("fabric", "alerts", "pager"),
         (
             debian if which(debian) and not which("alertmanager") else "alertmanager",
             f"--config.file={folder / ALERTMANAGER_FILE}",
             f"--storage.path={folder / 'alertmanager'}",
-            "--web.listen-address=127.0.0.1:9093",
+            f"--web.listen-address={at['--alertmanager']}",
             "--cluster.listen-address=",
         ),
         (
             "prometheus",
             f"--config.file={folder / PROMETHEUS_FILE}",
             f"--storage.tsdb.path={folder / 'prometheus'}",
-            "--web.listen-address=127.0.0.1:9090",
+            f"--web.listen-address={at['--prometheus']}",
             f"--web.user-assets={folder / RUNBOOKS_FOLDER}",
             *(("--rules.alert.resend-delay=2s",) if dilation < DEFAULT_DILATION else ()),
         ),

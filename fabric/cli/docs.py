@@ -8,7 +8,7 @@ import json
 import pydoc
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.render.folding import terminal_width
+from fabric.visible import command
 
 _GROUPS: Final = {
     "": "Pages",
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "page",
         metavar="PAGE",
-        nargs="?",
+        nargs="*",
         help="name of a page, with or without docs/ and .md; #HEADING begins there; without it, the list",
     )
     parser.add_argument("--search", metavar="TEXT", help="print the lines of all pages that hold this text")
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print; 1 where a search finds nothing."""
     pages = shipped.pages()
+    args.page = _named(args.page)
     _check(args)
     if args.search is not None:
         return _search(pages, args.search, as_json=args.json)
@@ -79,6 +81,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(text.rstrip("\n"))
     return 0
+
+
+def _named(words: Sequence[str]) -> str | None:
+    """The page that was named; None where none was. Raises: InputErrors for several words, which are to be found."""
+    if len(words) > 1 or any(" " in it for it in words):
+        text = " ".join(words)
+        hint = f"`{command('fabric', 'docs', '--search', text)}` finds the lines that hold it"
+        raise InputErrors(
+            "options", [Problem("PAGE", f"'{text}' is several words, and the name of a page is one", hint)]
+        )
+    return words[0] if words else None
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -127,7 +140,7 @@ def _known(pages: Mapping[str, Path], given: str) -> str:
         hint = (
             f"pages that hold this word: {', '.join(holding[:_MOST_NAMED])}"
             if holding and name
-            else "`fabric docs` lists the pages"
+            else f"`fabric docs` lists the pages, `{command('fabric', 'docs', '--search', given)}` finds lines"
         )
     raise InputErrors("options", [Problem("PAGE", f"there is no page '{given}'", hint)])
 

@@ -27,7 +27,7 @@ TABLES: Final = (
     "overlay", "jobs", "series",
 )  # fmt: skip
 """What `look` shows: names in telemetry/drill/tables.py, which --help must not load, and four more."""
-ACTS: Final = ("shut", "drain", "reset", "restore-config", "replace", "watchdog", "repace", "pfc-off", "wait")
+ACTS: Final = ("shut", "drain", "reset", "restore-config", "replace", "watchdog", "pace", "pfc-off", "wait")
 """ACTS in telemetry/drill/acts.py, as above."""
 ROWS: Final = 20
 

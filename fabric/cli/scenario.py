@@ -17,10 +17,11 @@ from fabric.cli.options.sets import add_sets
 from fabric.dataplane.state.schedule import totals
 from fabric.errors import InputErrors
 from fabric.scenario.behind import preset_comments
+from fabric.scenario.compile.check_whole import check_whole
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
-from fabric.scenario.remarks import remarks
+from fabric.scenario.remarks import of_losses, remarks
 from fabric.scenario.resolved import resolved
 from fabric.scenario.schema.scenario import Scenario, json_schema
 from fabric.topology.quantities import exact_time
@@ -107,9 +108,8 @@ def _check(args: argparse.Namespace) -> None:
     problems = []
     for file in args.files:
         try:
-            scenario = load_scenario(file, args.sets)
-            compiled = compile_scenario(scenario)
-            found.append({**_summary(file, compiled), "remarks": remarks(scenario)})
+            scenario, compiled = check_whole(file, args.sets)
+            found.append({**_summary(file, compiled), "remarks": [*remarks(scenario), *of_losses(scenario)]})
             lines.append(one_line(compiled.estimate) if compiled.estimate is not None else "")
         except InputErrors as error:
             problems += list(error.problems)

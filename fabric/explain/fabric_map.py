@@ -39,6 +39,8 @@ class Focus:
     """The device of the root first."""
     port: str = ""
     victims: tuple[str, ...] = ()
+    headline: str = ""
+    """The root cause and its place in a few words; '' where there is none, or only what a network is built for."""
 
 
 def fabric_map(evidence: Evidence, focus: Focus | None = None) -> LayeredMap:

@@ -25,6 +25,7 @@ from fabric.explain.message_losses import (
     lost_packets,
     moments,
 )
+from fabric.explain.repairs import black_hole_text
 from fabric.render.document import (
     Chart,
     Column,
@@ -100,9 +101,17 @@ def explain_message(evidence: Evidence, name: str) -> Document:
         _route(message),
         status,
         verdict,
-        (Prose(f"path {_path(evidence, message)}"), *unknown),
+        (Prose(f"path {_path(evidence, message)}"), *_black_hole(evidence, message, lost, end_ns), *unknown),
         tuple(sections),
     )
+
+
+def _black_hole(evidence: Evidence, message: dict[str, Any], lost: list[Lost], end_ns: int) -> tuple[Prose, ...]:
+    """Until when routes led into a cable without carrier, by which field of the scenario."""
+    emptied = [] if lost else emptied_queues(evidence, message, message["start_ns"], end_ns)
+    timer = evidence.run.manifest["scenario"]["resolved"]["transport"].get("retransmit_timeout")
+    text = black_hole_text(evidence.run, lost, emptied, timer)
+    return (Prose(f"{text}.", Status.WARNING),) if text else ()
 
 
 def held_up_by(evidence: Evidence, row: int) -> tuple[str, str]:

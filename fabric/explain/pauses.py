@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from fabric.explain.evidence import Evidence
+from fabric.explain.marking import remedy_of_congestion
 from fabric.explain.pause_tree import Blast, Cause, Episode, Origin
 from fabric.render.document import Branch, Column, Fact, Map, MapLink, MapNode, Status, Still, Table, Tree, Unit
 from fabric.topology.model import Fabric
@@ -17,16 +18,17 @@ RINGED_RATIO: Final = 0.2
 MAX_STILLS: Final = 6000
 """Intervals in a replay; short gaps are closed until no more than this remain."""
 
-_REMEDY: Final = {
+REMEDY: Final = {
     Cause.BROKEN_NIC: "shut the port or drain the host; a PFC watchdog on the switch contains it meanwhile",
     Cause.SLOW_RECEIVER: "look at the host (PCIe, memory, MTT misses); it takes less than its line rate",
-    Cause.CONGESTION: "mark earlier (ECN Kmin below XOFF), spread the senders, or give the port more speed",
 }
+"""For an operator, where a host is the origin."""
 
 
-def remedy(origin: Origin) -> str:
+def remedy(evidence: Evidence, episode: Episode) -> str:
     """The remedy for an operator."""
-    return _REMEDY[origin.cause]
+    cause = episode.origin.cause
+    return remedy_of_congestion(evidence, episode) if cause is Cause.CONGESTION else REMEDY[cause]
 
 
 def origin_text(fabric: Fabric, origin: Origin) -> str:
@@ -50,8 +52,9 @@ def sentence(fabric: Fabric, episode: Episode, blast: Blast) -> str:
     )
 
 
-def episode_tree(fabric: Fabric, episode: Episode, blast: Blast, number: int) -> Tree:
+def episode_tree(evidence: Evidence, episode: Episode, blast: Blast, number: int) -> Tree:
     """An episode as a labelled tree: each node is one port that pauses its peer."""
+    fabric = evidence.fabric
 
     def grow(row: int) -> Branch:
         node = episode.nodes[row]
@@ -83,7 +86,7 @@ def episode_tree(fabric: Fabric, episode: Episode, blast: Blast, number: int) ->
     root = Branch(
         origin_text(fabric, episode.origin), facts, tuple(grow(row) for row in episode.children(-1)), Status.BAD
     )
-    return Tree("trees", f"Pause tree {number}", root, f"Remedy: {remedy(episode.origin)}.")
+    return Tree("trees", f"Pause tree {number}", root, f"Remedy: {remedy(evidence, episode)}.")
 
 
 def episode_table(evidence: Evidence) -> Table:

@@ -147,7 +147,7 @@ def explain_pfc(evidence: Evidence) -> Document:
         else ()
     )
     trees: list[Block] = [
-        pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
+        pauses.episode_tree(evidence, episode, evidence.blast(episode), number)
         for number, episode in enumerate(episodes[: pauses.MAX_TREES], 1)
     ]
     if len(episodes) > 1:
@@ -253,7 +253,7 @@ def _verdict(evidence: Evidence, found: list[Group]) -> tuple[Status, str]:
         trees = f"{len(episodes):,} pause tree{'s' if len(episodes) != 1 else ''}"
         return Status.WARNING, (
             f"{trees}; the largest began at {pauses.origin_text(fabric, worst.origin)}. "
-            f"Remedy: {pauses.remedy(worst.origin)}."
+            f"Remedy: {pauses.remedy(evidence, worst)}."
         )
     frames = sum(evidence.counter("pfc_tx_xoff_pkts").values())
     if frames:

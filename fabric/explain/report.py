@@ -64,7 +64,11 @@ def compose(
     """
     run = evidence.run
     sentences = tuple(Prose(it["text"], _LEVELS[it["level"]]) for it in run.summary["verdict"])
-    headline = cause(evidence) or run.summary["headline"]
+    found = cause(evidence)
+    headline = found or run.summary["headline"]
+    if focus is not None and focus.headline:  # metrics know the root: what is below it on the page has the same order
+        headline = focus.headline
+        sentences = (*sentences[:1], *((Prose(found, Status.WARNING),) if found else ()), *sentences[1:])
     expectations = run.summary["expectations"]
     failed = [it for it in expectations if not it["met"]]
     status = worst([sentence.status for sentence in sentences] + [Status.BAD] * bool(failed))
@@ -213,7 +217,7 @@ def _pauses(evidence: Evidence) -> Iterable[Block]:
             yield Prose(pauses.sentence(evidence.fabric, episode, evidence.blast(episode)) + ".")
         yield pauses.pause_map(evidence)
         for number, episode in enumerate(evidence.episodes[: pauses.MAX_TREES], 1):
-            yield pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
+            yield pauses.episode_tree(evidence, episode, evidence.blast(episode), number)
         if len(evidence.episodes) > 1:
             yield pauses.episode_table(evidence)
     elif evidence.records("pause") or not evidence.run.summary["metrics"]["pfc.pauses"]:

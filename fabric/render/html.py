@@ -7,6 +7,7 @@ everything but the replay is plain HTML and SVG. Every text of the run is escape
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files as resources
 from typing import Final
 
@@ -49,6 +50,8 @@ WRAP_CHARACTERS: Final = 36
 """Longer text may take several lines in its cell."""
 N_WARP: Final = 240
 """Breakpoints of the replay's time scale."""
+_BETWEEN_PARTS: Final = re.compile(r"(--|[:/_])(?=\w)")
+"""Where a name may be broken: 'leaf1:|Ethernet3/|2', 'permutation/|8'."""
 _MOST_IN_TILE: Final = 80
 """Characters: about five lines of a tile."""
 _WIDEST_WORD: Final = 24
@@ -206,7 +209,9 @@ def _align(unit: Unit) -> str:
 
 
 def _wide(value: Value) -> str:
-    return " wide" if isinstance(value, str) and len(value) > WRAP_CHARACTERS else ""
+    if not isinstance(value, str):
+        return ""
+    return " wide" if len(value) > WRAP_CHARACTERS else " name" if _BETWEEN_PARTS.search(value) else ""
 
 
 def _cell(value: Value, unit: Unit) -> str:
@@ -216,7 +221,7 @@ def _cell(value: Value, unit: Unit) -> str:
     if unit is Unit.RATIO and isinstance(value, int | float):
         width = 100 * min(max(value, 0), 1)
         return f'<span class="bar"><i style="width:{width:.1f}%"></i></span><span class="beside-bar">{text}</span>'
-    return text
+    return _BETWEEN_PARTS.sub(r"\1<wbr>", text) if isinstance(value, str) and " " not in value else text
 
 
 def _branch(branch: Branch) -> str:

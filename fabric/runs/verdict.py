@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -62,6 +63,8 @@ _HUNG: Final = {
     DropReason.INJECTED: "data frames (acknowledgements and congestion notifications there are 'no route')",
 }
 """Drop reasons of a hanging switch: every data frame on arrival, the rest for lack of routes."""
+_WITHOUT_PAUSES: Final = frozenset({DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.TTL, DropReason.MTU})
+"""Losses that no pausing host can cause; it only slows messages down, so they come before it."""
 _EXPECTED: Final = (DropReason.INJECTED,)
 LIVELOCK_PKTS: Final = 100
 """Retransmissions above which an unfinished queue pair that sends mostly retransmissions to the end is reported."""
@@ -76,11 +79,12 @@ def sentences(
     routing = list(convergence.sentences(summary["routing"]))
     causes = [
         *_deadlock(summary),
+        *_drops(metrics, summary, truth, _WITHOUT_PAUSES),
         *_pausing_hosts(now),
         *(it for it in routing if it[0] == "warning"),
         *_reordering(now, metrics),
         *_without_cable(truth, summary["stop"]["time_ns"]),
-        *_drops(metrics, summary, truth),
+        *_drops(metrics, summary, truth, frozenset(DropReason) - _WITHOUT_PAUSES),
         *_links(now),
         *_unmarked(metrics),
     ]
@@ -199,9 +203,13 @@ def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield "problem", f"deadlock: these queues wait for each other: {ring}"
 
 
-def _drops(metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = ()) -> Iterator[Sentence]:
+def _drops(
+    metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = (),
+    reasons: AbstractSet[DropReason] = frozenset(DropReason),
+) -> Iterator[Sentence]:  # fmt: skip
     hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
-    for reason, count in sorted(count_by_reason(metrics).items(), key=lambda it: -it[1]):
+    counts = {reason: number for reason, number in count_by_reason(metrics).items() if reason in reasons}
+    for reason, count in sorted(counts.items(), key=lambda it: -it[1]):
         classes: dict[str, list[str]] = {}
         for it in summary["drops"]["ports"]:
             if reason.name.lower() in it["reasons"]:

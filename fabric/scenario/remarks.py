@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fabric.scenario.presets.models import default_tree
 from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.schema.switches import Watchdog
-from fabric.units import format_time_ps
+from fabric.units import format_time_ps, parse_time_ps
 
 
 def remarks(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
     """One sentence each. duration_ps: of the run, where it is shorter than run.duration."""
     whole_ps = scenario.run.duration if duration_ps is None else duration_ps
     return list(_watchdogs(scenario, whole_ps))
+
+
+def of_losses(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
+    """One sentence where a packet that is lost can not be sent again by its timer within the run.
+
+    By default the timer of RDMA NICs is longer than many simulated runs. What is lost at the end of a message, or
+    whole windows of it, waits for the timer, and counts as not delivered: an effect of the run's length alone.
+    """
+    whole_ps = scenario.run.duration if duration_ps is None else duration_ps
+    timeout = scenario.transport.retransmit_timeout
+    if timeout is None:
+        written = default_tree(scenario.model)["transport"].get("retransmit_timeout", "off")
+        timeout = "off" if written == "off" else parse_time_ps(written)
+    if not scenario.workload or scenario.model == "hpcc-ns3" or not isinstance(timeout, int) or timeout < whole_ps:
+        return []
+    text = (
+        f"run.duration ({format_time_ps(whole_ps)}) is not longer than transport.retransmit_timeout "
+        f"({format_time_ps(timeout)}): a message whose last packets are lost is not delivered in this run, however "
+        "short the fault; lengthen run.duration or shorten the timer before you inject faults"
+    )
+    return [text]
 
 
 def _watchdogs(scenario: Scenario, duration_ps: int) -> Iterator[str]:

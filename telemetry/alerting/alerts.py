@@ -198,7 +198,8 @@ ALERTS: Final = (
         0,
         Severity.CRITICAL,
         "A lossless priority group dropped packets.",
-        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within {last:300}.",
+        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within {last:300}: headroom is "
+        "short, or the neighbour obeys no PFC, or a switch before it has another DSCP map.",
         "fabric-buffers",
         "device",
         "Lossless means none: one packet is too many.",
@@ -469,12 +470,14 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricLinkDown",
-        lambda limit: Binary(Symbol.LESS, select("fabric_port_up"), Number(limit)),
+        lambda limit: at_port(
+            Binary(Symbol.LESS, select("fabric_port_up"), Number(limit)), "fabric_port_info", "peer_device", "peer_port"
+        ),
         1,
         30,
         Severity.WARNING,
         "A link is down.",
-        "{device}:{port} is down.",
+        "{device}:{port} is down; {peer_device}:{peer_port} is at the other end of its cable.",
         "fabric-overview",
         "device",
         "Redundant paths carry the traffic, so this does not page; a flap shorter than two scrapes shows only in "

@@ -8,7 +8,8 @@ Two alerts belong to one incident where
 The root of an incident comes from its most severe alerts that name a root and that no other alert of the incident
 explains, by majority if they differ; without such alerts it is the root that most alerts of the incident name. An alert
 that names no root takes the device where most pauses at its port began while it fired (fabric_pfc_pause_cause_info), if
-the run has that metric.
+the run has that metric. Where the diagnosis has been made, its root comes before the one that an alert names
+(telemetry/alerting/causes.py).
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ from numpy.typing import NDArray
 
 from telemetry.alerting.alert import Severity
 from telemetry.alerting.alerts import ALERTS
+from telemetry.alerting.causes import cause_of
 from telemetry.alerting.evaluate import NS_PER_MS, Firing
 from telemetry.alerting.inhibitions import INHIBITIONS
 from telemetry.alerting.rules import MINUTE_S, NOMINAL_DILATION, timing
+from telemetry.diagnosis.rehearsed import playbook, runbooks
+from telemetry.diagnosis.root import MEANINGS, Root
 from telemetry.record.store import Store
 
+_LOOK_BACK: Final = 5
+"""Nominal minutes: the window of most expressions about losses."""
 _RANK: Final = {alert.name: rank for rank, alert in enumerate(ALERTS)}
 
 
@@ -44,6 +50,8 @@ class Incident:
     """In order of firing."""
     devices: Sequence[str]
     """Every device that an alert names, sorted."""
+    cause: Root | None = None
+    """The root cause by the diagnosis; None: it has none for these alerts, or was not asked."""
 
     @property
     def began_ns(self) -> int:
@@ -72,10 +80,24 @@ class Incident:
             "ended_ns": self.ended_ns,
             "alerts": dict(Counter(it.alert.name for it in self.firings)),
             "devices": list(self.devices),
+            "cause": None if self.cause is None else _cause_json(self.cause),
         }
 
 
-def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL_DILATION) -> list[Incident]:
+def _cause_json(it: Root) -> dict[str, Any]:
+    return {
+        "kind": it.kind.value,
+        "where": it.place,
+        "evidence": list(it.evidence),
+        "first": MEANINGS[it.kind].act,
+        "runbooks": list(runbooks(it.kind)),
+        "playbook": playbook(it.kind),
+    }
+
+
+def incidents(
+    firings: Sequence[Firing], store: Store, dilation: float = NOMINAL_DILATION, diagnosed: Sequence[Root] = ()
+) -> list[Incident]:
     """Group the alerts of a run.
 
     Parameters
@@ -83,13 +105,19 @@ def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL
     firings : of Evaluation, in order of firing
     store : the run's metrics: cables, and causes of pauses
     dilation : as given to evaluate_store
+    diagnosed : of diagnose() on the same metrics; without it, roots are those that alerts name
 
     Returns: incidents in order of their first alert.
     """
     quiet_ns = round(timing(dilation).ms(MINUTE_S) * NS_PER_MS / dilation)
     causes = _causes(store)
-    roots = [it.root_device or _pause_root(it, causes) for it in firings]
     cables = _cables(store)
+    beside = _neighbours(cables)
+    abouts = [cause_of(it, diagnosed, beside, _LOOK_BACK * quiet_ns) for it in firings]
+    roots = [
+        about.device if about is not None else it.root_device or _pause_root(it, causes)
+        for it, about in zip(firings, abouts, strict=True)
+    ]
     together = _Groups(len(firings))
     explained = set()
     for source, target in _explanations(firings, quiet_ns):
@@ -116,11 +144,12 @@ def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL
         )
         same = [row for row in own if firings[row].alert is firings[lead].alert]
         root = _majority(roots[row] for row in same) or _majority(roots[row] for row in rows)
-        found.append(_incident([firings[row] for row in rows], firings[lead], root))
+        about = next((abouts[row] for row in (lead, *same) if abouts[row] is not None), None)
+        found.append(_incident([firings[row] for row in rows], firings[lead], root, about))
     return sorted(found, key=lambda it: it.fired_ns)
 
 
-def _incident(firings: list[Firing], lead: Firing, root: str) -> Incident:
+def _incident(firings: list[Firing], lead: Firing, root: str, cause: Root | None) -> Incident:
     critical = any(it.alert.severity is Severity.CRITICAL for it in firings)
     devices = {it.labels[name] for it in firings for name in ("device", "peer_device") if name in it.labels}
     return Incident(
@@ -129,6 +158,7 @@ def _incident(firings: list[Firing], lead: Firing, root: str) -> Incident:
         Severity.CRITICAL if critical else Severity.WARNING,
         tuple(firings),
         tuple(sorted(devices)),
+        cause,
     )
 
 
@@ -202,6 +232,14 @@ def _cables(store: Store) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]
         it = dict(pairs)
         ends = frozenset({(it["device"], it["port"]), (it["peer_device"], it["peer_port"])})
         found[it["device"], it["port"]] = ends
+    return found
+
+
+def _neighbours(cables: Mapping[tuple[str, str], frozenset[tuple[str, str]]]) -> Mapping[str, set[str]]:
+    """Device -> the devices at the other ends of its cables."""
+    found: dict[str, set[str]] = {}
+    for (device, _), ends in cables.items():
+        found.setdefault(device, set()).update(name for name, _ in ends)
     return found
 
 

@@ -71,16 +71,18 @@ def rules_yaml(dilation: float = NOMINAL_DILATION, runbooks: str = RUNBOOKS, das
     return _HEADER.format(dilation=dilation, scrape=scrape) + to_yaml(groups)
 
 
-def prometheus_yaml(dilation: float = NOMINAL_DILATION) -> str:
-    """A configuration of Prometheus that scrapes `fabric serve` on this machine as often as the rules need, and sends
-    alerts to an Alertmanager on this machine; rules.yml lies beside it.
+def prometheus_yaml(
+    dilation: float = NOMINAL_DILATION, emulator: str = EMULATOR, alertmanager: str = ALERTMANAGER
+) -> str:
+    """A configuration of Prometheus that scrapes `fabric serve` as often as the rules need, and sends alerts to an
+    Alertmanager; rules.yml lies beside it. emulator, alertmanager: HOST:PORT where they listen.
     """
     scrape = duration(timing(dilation).ms(SCRAPE_S))
     config = {
         "global": {"scrape_interval": scrape, "evaluation_interval": scrape, "external_labels": {"fabric": "lab"}},
         "rule_files": ["rules.yml"],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [ALERTMANAGER]}]}]},
-        "scrape_configs": [{"job_name": "fabric", "static_configs": [{"targets": [EMULATOR]}]}],
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]},
+        "scrape_configs": [{"job_name": "fabric", "static_configs": [{"targets": [emulator]}]}],
     }
     return _PROMETHEUS_HEADER.format(dilation=dilation) + to_yaml(config)
 

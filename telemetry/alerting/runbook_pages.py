@@ -28,6 +28,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "FabricEcmpImbalance": {"SWITCH": "device"},
     "FabricEcnNeverMarks": {"SWITCH": "device"},
     "FabricLinkDegraded": {**DEVICE, "PORT": "port"},
+    "FabricLinkDown": {**DEVICE, "PORT": "port", "PEER": "peer_device", "PEERPORT": "peer_port"},
     "FabricLinkFlapping": {**DEVICE, "PORT": "port"},
     "FabricLosslessDrop": {"SWITCH": "device"},
     "FabricMacMoves": {"SWITCH": "device"},

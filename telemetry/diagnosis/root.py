@@ -96,7 +96,9 @@ MEANINGS: Final = {
     Kind.ELEPHANTS: Meaning(
         "large flows share one of several equal-cost links", "use more queue pairs for each message"
     ),
-    Kind.INCAST: Meaning("many senders meet at one port", "pace the senders at the receiver; mark earlier"),
+    Kind.INCAST: Meaning(
+        "many senders meet at one port", "pace the senders at the receiver, or let fewer send at once"
+    ),
     Kind.MICROBURST: Meaning("a queue filled for a moment", "none, unless the tail of completion times matters"),
     Kind.STRAGGLER: Meaning("one rank computes longer than the others", "look at the clocks and the load of its host"),
 }

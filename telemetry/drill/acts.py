@@ -30,7 +30,7 @@ ACTS: Final[Mapping[str, str]] = {
     "restore-config": "put back what was meant: PFC, ECN, maps, headroom, MTU, routes, suppression",
     "replace": "clean or replace the cable and its transceivers",
     "watchdog": "switch the PFC watchdog on at the switches",
-    "repace": "let senders send less at once: pacing, more queue pairs, other placement",
+    "pace": "let senders send less at once: pacing, more queue pairs, other placement",
     "pfc-off": "switch PFC off in the class",
     "wait": "touch nothing, go on watching",
 }
@@ -53,18 +53,18 @@ _HELPS: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.DSCP_MAP: ("restore-config", "drain"),
     Kind.PFC_MISSING: ("restore-config", "drain"),
     Kind.HEADROOM_SHORT: ("restore-config",),
-    Kind.LOSSY_OVERLOAD: ("restore-config", "repace"),
+    Kind.LOSSY_OVERLOAD: ("restore-config", "pace"),
     Kind.DEADLOCK: ("shut",),
     Kind.WATCHDOG_FLAPPING: ("shut", "reset"),
     Kind.BROKEN_NIC: ("shut", "reset", "watchdog"),
     Kind.SLOW_RECEIVER: ("drain", "shut"),
     Kind.ECN_WRONG: ("restore-config",),
     Kind.CC_OFF: ("restore-config",),
-    Kind.OVERSUBSCRIPTION: ("repace",),
-    Kind.POLARISED: ("restore-config", "repace"),
-    Kind.ELEPHANTS: ("repace",),
-    Kind.INCAST: ("repace", "wait"),
-    Kind.MICROBURST: ("wait", "repace"),
+    Kind.OVERSUBSCRIPTION: ("pace",),
+    Kind.POLARISED: ("restore-config", "pace"),
+    Kind.ELEPHANTS: ("pace",),
+    Kind.INCAST: ("pace", "wait"),
+    Kind.MICROBURST: ("wait", "pace"),
     Kind.STRAGGLER: ("drain", "reset"),
     NONE: ("wait",),
 }
@@ -98,7 +98,7 @@ def judged(act: str, kind: str, *, right_device: bool, whole_device: bool, root_
     if act in _TAKES_OUT and whole_device and root_has_port:
         return Judged(Verdict.HARMFUL, "one port is the root, and the whole switch went out of service")
     if act in _HELPS[kind]:
-        if right_device or act in {"watchdog", "wait", "repace"}:
+        if right_device or act in {"watchdog", "wait", "pace"}:
             return Judged(Verdict.SAFE, "it is a first act for this root")
         return Judged(Verdict.IDLE, "it is a first act for this root, at another device")
     if act in _TAKES_OUT:

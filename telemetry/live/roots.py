@@ -201,7 +201,7 @@ class LiveRoots(Observer):
             "pass": state.number,
             "from_seconds": int(times_ns[0]) / _NS_PER_S if times_ns.size else 0.0,
             "until_seconds": int(times_ns[-1]) / _NS_PER_S if times_ns.size else 0.0,
-            "roots": list(self._rows(found, state)),
+            "roots": sorted(self._rows(found, state), key=_urgency),
         }
 
     def _rows(self, found: Sequence[Root], state: _State) -> Iterator[dict[str, Any]]:
@@ -229,3 +229,8 @@ class LiveRoots(Observer):
                 "runbooks": list(runbooks(root.kind)),
                 "playbook": playbook(root.kind),
             }
+
+
+def _urgency(row: Mapping[str, Any]) -> tuple[bool, bool, float, int, float]:
+    """Sorts what a network is built for last, what goes on before what is over, then the surest first."""
+    return row["rank"] > 1, not row["open"], -(row["confidence"] or 0.0), row["rank"], row["since_seconds"]

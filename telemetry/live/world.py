@@ -16,7 +16,7 @@ from fabric.dataplane.engine.edits import Edit
 from fabric.dataplane.engine.holds import in_force
 from fabric.dataplane.state.codes import TraceBit
 from fabric.errors import FabricError
-from fabric.explain import pause_tree, pauses
+from fabric.explain import marking, pause_tree, pauses
 from fabric.explain.eventlines import Severity
 from fabric.ids import NodeId
 from fabric.scenario.compile.scenario import CompiledScenario
@@ -209,9 +209,23 @@ class LiveWorld(Observer):
             "hosts": sorted({node.name for node in stood if node.is_host}),
             "switches": sorted({node.name for node in stood if not node.is_host}),
             "paused_seconds": episode.paused_ps / PS_PER_S,
-            "remedy": pauses.remedy(origin),
+            "remedy": self._remedy(origin),
             "tree": [self._node(node, now_ps) for node in _in_tree_order(episode)],
         }
+
+    def _remedy(self, origin: pause_tree.Origin) -> str:
+        """By the marking that the queue has now; the limits at which groups paused are counted at the end of a run."""
+        if origin.cause is not pause_tree.Cause.CONGESTION:
+            return pauses.REMEDY[origin.cause]
+        control = self._compiled.params.transport.congestion_control
+        name = marking.ANY if self._scenario.transport.overrides or control in marking.READ_MARKS else (
+            control.name.lower().replace("_", "-")
+        )  # fmt: skip
+        kmin = None
+        if self._engine is not None:
+            row = self._engine.state.queues[origin.port * 8 + origin.prio]
+            kmin = int(row["kmin_bytes"]) if row["ecn"] else None
+        return marking.advice(name, kmin, 0)
 
     def _node(self, node: pause_tree.PauseNode, now_ps: int) -> dict[str, Any]:
         fabric = self._compiled.fabric

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.controlplane.network.speakers import peer_name
+from fabric.explain.repairs import FIELD as REROUTE_DELAY
+from fabric.explain.repairs import Repair, repairs
 from fabric.runs.rundir import RunDir
 from fabric.topology.model import Fabric
 from fabric.units import count, format_rate_bps
@@ -88,7 +90,7 @@ def change_log(run: RunDir) -> list[Change]:
 
 def log_of(run: RunDir, control: ControlRun | None) -> list[Change]:
     """As change_log(), of a run whose control plane has been simulated again."""
-    return in_order([*_recorded(run), *_links(run), *logged_by_routers(control)])
+    return in_order([*_recorded(run), *_links(run), *_shortest_paths(run), *logged_by_routers(control)])
 
 
 def in_order(log: Iterable[Change]) -> list[Change]:
@@ -252,6 +254,19 @@ def _links(run: RunDir) -> Iterator[Change]:
             it for it in run.fabric.by_name[row["device"]].ports if run.fabric.ports[it].name == row["port"]
         )
     return of_cables(run.fabric, rows)
+
+
+def _shortest_paths(run: RunDir) -> Iterator[Change]:
+    """New shortest paths, once for all cables whose change they follow."""
+    end_ns = int(run.summary["stop"]["time_ns"])
+    moments: dict[int, list[Repair]] = {}
+    for it in repairs(run):
+        if it.computed_ns <= end_ns:
+            moments.setdefault(it.computed_ns, []).append(it)
+    for time_ns, its in moments.items():
+        devices = frozenset(name for it in its for name in it.devices)
+        words = f"shortest paths computed again, {its[0].delay} after the link ({REROUTE_DELAY})"
+        yield Change(time_ns, Source.ROUTES, words, tuple(it.cable for it in its), devices, "network", spreads=True)
 
 
 def of_cables(fabric: Fabric, rows: Iterable[Objects]) -> Iterator[Change]:

@@ -85,6 +85,7 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
     return Focus(
         answer, layer, first.began_ns, first.ended_ns,
         (first.device, *(it for it in first.members if first.kind is Kind.DEADLOCK)), first.port, victims,
+        "" if first.rank > 1 else f"{meaning.title}: {first.place}",
     )  # fmt: skip
 
 

@@ -101,3 +101,11 @@ def test_json_holds_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     page = json.loads(text_of(capsys, "docs/metrics.md", "--json"))
     assert (page["name"], page["title"]) == ("metrics", "Metrics")
     assert page["text"] == Path(page["path"]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [["slow", "receiver"], ["slow receiver"]])
+def test_several_words_are_answered_with_the_search_for_them(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["docs", *words]) == 2
+    assert "fabric docs --search 'slow receiver'" in capsys.readouterr().err

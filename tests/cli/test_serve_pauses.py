@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.conftest import ROOT
 @pytest.mark.parametrize(
     ("scenario", "sets", "events"),
     [
-        ("alerts/storm.yml", [], ("pause",)),
+        ("alerts/storm.yml", ["telemetry.events=[]"], ("pause",)),
         ("alerts/storm.yml", ["telemetry.events=[drop]"], ("drop", "pause")),
         ("alerts/storm.yml", ["telemetry.events=[pause]"], ("pause",)),
     ],
@@ -36,3 +37,13 @@ def test_help_names_where_the_documentation_is(capsys: pytest.CaptureFixture[str
     text = capsys.readouterr().out.replace("\n", " ")
     assert "Documentation: " in text
     assert Path(ROOT / "docs/index.md").is_file()
+
+
+def test_every_scenario_that_a_guide_serves_records_its_pauses() -> None:
+    """Also with --out, where a run has the events of its scenario alone."""
+    docs = ROOT / "docs"
+    guides = [docs / "tour.md", *(docs / "howto").glob("*.md"), *(docs / "tutorials").glob("*.md")]
+    texts = [it.read_text(encoding="utf-8") for it in guides]
+    served = {name for text in texts for name in re.findall(r"^\$ fabric serve (scenarios/\S+)", text, re.MULTILINE)}
+    assert "scenarios/alerts/storm.yml" in served
+    assert [name for name in served if "pause" not in load_scenario(ROOT / name).telemetry.events] == []

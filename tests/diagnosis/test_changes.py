@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from fabric.cli.main import main
+from fabric.explain.evidence import Evidence
+from fabric.explain.report import compose
 from fabric.runs.rundir import RunDir
 from fabric.topology.model import Fabric
 from telemetry.diagnosis.changes import Change, Source, before
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.sources.change_log import change_log
+from telemetry.sources.focus import focus_of
 from telemetry.sources.incidents import Incident, incidents_of
 from tests.diagnosis.conftest import LEAF_SPINE, played, scenario
 
@@ -182,6 +185,15 @@ def test_the_headline_of_the_whole_run_is_its_first_root(drifted: RunDir, capsys
     first: Incident = incidents_of(drifted)[0]
     assert main(["explain", str(drifted.path), "--json"]) == 0
     assert first.root.place in json.loads(capsys.readouterr().out)["verdict"]
+
+
+def test_the_headline_of_the_page_is_the_root_in_the_box_below_it(drifted: RunDir) -> None:
+    evidence = Evidence(drifted)
+    page = compose(evidence, focus=focus_of(evidence))
+    first = incidents_of(drifted)[0].root
+    assert page.answer is not None
+    assert first.place in page.verdict
+    assert page.verdict.lower().startswith(page.answer.text.lower().partition(":")[0])
 
 
 def test_a_run_without_changes_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -421,3 +421,18 @@ def test_the_reason_that_cost_most_packets_comes_first(still: Callable[..., Snap
     now.drops["pkts"][3, 0, DropReason.INGRESS_THRESHOLD] = 5
     now.drops["pkts"][3, 0, DropReason.EGRESS_THRESHOLD] = 50
     assert summarised(now)["headline"].startswith("50 packets dropped")
+
+
+@pytest.mark.parametrize(
+    ("reason", "first"),
+    [(DropReason.LINK_DOWN, "7 packets dropped"), (DropReason.MTU, "7 packets dropped"),
+     (DropReason.WATCHDOG, "slow receiver: b"), (DropReason.HEADROOM, "slow receiver: b")],
+)  # fmt: skip
+def test_losses_that_no_pause_can_cause_come_before_a_host_that_pauses(
+    still: Callable[..., Snapshot], reason: DropReason, first: str
+) -> None:
+    now = with_lossless(still(1_000_000))
+    now.messages["start_ps"] = 0
+    now.prios["tx_xoff_pkts"][1, LOSSLESS], now.hosts["rx_peak_bytes"][1] = 9, 500_000
+    now.drops["pkts"][3, 0, reason] = 7
+    assert summarised(now)["headline"].startswith(first)

@@ -40,7 +40,7 @@ from fabric.render.plots import MAX_POINTS, chart_svg, thin
 from fabric.render.text import PIPE_WIDTH, console_for, print_document
 
 NASTY = "</script><b>&\"'leaf1"
-VOID = {"meta", "input", "br", "img", "hr", "link"}
+VOID = {"meta", "input", "br", "img", "hr", "link", "wbr"}
 
 
 def fabric_map(stills: tuple[Still, ...] = ()) -> Map:
@@ -258,3 +258,19 @@ def test_a_tile_of_much_text_or_of_a_long_word_goes_across_the_page(text: str, a
         Document("t", "d", Status.GOOD, "v", (), (), answer=Answer(Status.GOOD, "a", (Fact("f", "F", text),)))
     )
     assert ('<div class="neutral line"><dt>F</dt>' in page) is across
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("leaf1:Ethernet3/2", "leaf1:<wbr>Ethernet3/<wbr>2"),
+        ("a:e1--b:e2", "a:<wbr>e1--<wbr>b:<wbr>e2"),
+        ("link_down", "link_<wbr>down"),
+        ("a sentence: it wraps", "a sentence: it wraps"),
+        ("host1", "host1"),
+    ],
+)
+def test_a_name_in_a_table_is_broken_between_its_parts_alone(name: str, shown: str) -> None:
+    table = Table("t", "", (Column("name", "Name"),), ((name,),), "")
+    page = to_html(Document("d", "", Status.GOOD, "", (), (Section("s", "S", (table,)),)))
+    assert f">{shown}</td>" in page

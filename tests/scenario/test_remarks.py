@@ -43,7 +43,33 @@ def test_the_check_prints_the_remark(capsys: pytest.CaptureFixture[str]) -> None
     assert main(words) == 0
     assert "note: switches.watchdog cannot act in this run" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["scenarios"][0]["remarks"]) == 1
+    watchdogs = [it for it in json.loads(capsys.readouterr().out)["scenarios"][0]["remarks"] if "watchdog" in it]
+    assert len(watchdogs) == 1
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        ([], "run.duration (20ms) is not longer than transport.retransmit_timeout (67.11ms)"),
+        (["transport.retransmit_timeout=20ms"], "transport.retransmit_timeout (20ms)"),
+        (["transport.retransmit_timeout=19ms"], ""),
+        (["transport.retransmit_timeout=off"], ""),
+        (["run.duration=70ms"], ""),
+    ],
+)
+def test_a_run_that_ends_before_the_timer_of_lost_packets_is_remarked(
+    sets: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [path] = [it for it in STARTERS if it.stem == "leaf-spine"]
+    assert main(["scenario", "check", str(path), *(word for it in sets for word in ("--set", it))]) == 0
+    out = capsys.readouterr().out
+    assert said in out if said else "retransmit_timeout" not in out
+
+
+def test_a_study_of_failures_is_told_that_its_runs_end_before_the_timer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", "incast", "--estimate"]) == 0
+    told = capsys.readouterr()
+    assert "transport.retransmit_timeout (67.11ms)" in told.err
 
 
 def test_no_scenario_expects_less_than_that_no_lossless_packet_is_lost() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from telemetry.alerting.alert import Severity
+from telemetry.alerting.alert import Severity, fields
 from telemetry.alerting.alertmanager import alertmanager_yaml, receiver_of
-from telemetry.alerting.alerts import ALERTS
+from telemetry.alerting.alerts import ALERTS, BY_NAME
 from telemetry.alerting.inhibitions import INHIBITIONS
+from telemetry.alerting.runbook_pages import query
 from tests.telemetry.programs import program, run_tool
 
 
@@ -47,3 +48,12 @@ def test_waiting_times_scale_with_the_dilation() -> None:
     nominal, fast = (yaml.safe_load(alertmanager_yaml(dilation))["route"] for dilation in (15_000, 1000))
     assert [nominal[key] for key in ("group_wait", "group_interval", "repeat_interval")] == ["30s", "5m", "4h"]
     assert [fast[key] for key in ("group_wait", "group_interval", "repeat_interval")] == ["2s", "20s", "16m"]
+
+
+def test_both_ends_of_a_cable_are_one_ticket_that_names_them() -> None:
+    routes = yaml.safe_load(alertmanager_yaml())["route"]["routes"]
+    [ticket] = [it for it in routes if "FabricLinkDown" in it["matchers"][0]]
+    assert (ticket["receiver"], ticket["group_by"]) == ("tickets", ["fabric", "alertname"])
+    alert = BY_NAME["FabricLinkDown"]
+    assert {"device", "port", "peer_device", "peer_port"} <= set(fields(alert.description))
+    assert query(alert.name).count("urlquery") == 4

@@ -228,3 +228,32 @@ def test_written_rules_are_followed_by_the_commands_that_read_them(
         assert listen.startswith("127.0.0.1:"), "no program that is printed here listens to the network"
     assert main(["alerts", "rules", "--out", str(out), "--json"]) == 0
     assert output.readouterr().err == ""
+
+
+def test_programs_at_other_ports_are_in_every_file_and_command(
+    tmp_path: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    places = {"emulator": "127.0.0.1:9474", "alertmanager": "127.0.0.1:9193", "prometheus": "127.0.0.1:9190"}
+    options = [word for name, place in places.items() for word in (f"--{name}", place)]
+    assert main(["alerts", "rules", "--out", str(tmp_path / "new"), *options]) == 0
+    told = output.readouterr().err
+    assert "--listen 127.0.0.1:9474" in told
+    assert all(f"--web.listen-address={places[name]}" in told for name in ("alertmanager", "prometheus"))
+    prometheus = (tmp_path / "new" / "prometheus.yml").read_text()
+    assert places["emulator"] in prometheus
+    assert places["alertmanager"] in prometheus
+    assert "http://127.0.0.1:9190/user/FabricPfcStorm.html" in (tmp_path / "new" / "rules.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--emulator", "127.0.0.1:9474"], ["--out", "new", "--alertmanager", "9093"],
+     ["--out", "new", "--prometheus", "http://a:1"], ["--prometheus", "a:1", "--runbooks", "http://b"]],
+)  # fmt: skip
+def test_a_place_that_is_none_or_has_no_effect_is_refused(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["alerts", "rules", *words]) == 2
+    assert output.readouterr().err.startswith("error: options: 1 problem")
+    assert not (tmp_path / "new").exists()

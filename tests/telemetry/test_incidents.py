@@ -17,6 +17,7 @@ from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.promql.series import is_stale
 from telemetry.alerting.rules import SCRAPE_S
 from telemetry.alerting.score import devices_of, score
+from telemetry.diagnosis.root import Kind, Root
 from telemetry.record.store import Store
 
 MS = 10**6
@@ -38,7 +39,8 @@ def store(samples: int, series: dict[tuple[str, ...], Sequence[float]]) -> Store
 
 
 def up(values: Sequence[float]) -> dict[tuple[str, ...], Sequence[float]]:
-    return {("fabric_port_up", "device=leaf1", "port=e0"): values}
+    info = ("fabric_port_info", "device=leaf1", "port=e0", "peer_device=spine1", "peer_port=e9")
+    return {("fabric_port_up", "device=leaf1", "port=e0"): values, info: [1] * len(values)}
 
 
 def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
@@ -220,6 +222,40 @@ def test_pauses_without_a_cause_alert_take_the_root_that_most_samples_name() -> 
     run = store(20, {cause("leaf1"): [nan] * 5 + [1] * 10 + [nan] * 5, cause("leaf2"): [nan] * 15 + [1] * 5})
     assert [it.root_device for it in incidents([paused("e0", 6)], run)] == ["leaf1"]
     assert [it.root_device for it in incidents([paused("e0", 6)], store(20, {}))] == [""]
+
+
+DROPS = [firing("FabricLosslessDrop", begin=5, device=name, port="e0", priority="3") for name in ("leaf1", "leaf2")]
+TO_SPINES = {
+    ("fabric_port_info", f"device={leaf}", f"port=e{port}", f"peer_device=spine{port}", f"peer_port=e{leaf}"): [1] * 20
+    for leaf in ("leaf1", "leaf2")
+    for port in (1, 2)
+}
+
+
+def root(kind: Kind, device: str, began: int = 4, ended: int = 8) -> Root:
+    return Root(kind, device, began * MS, ended * MS, ("because",), priority=3)
+
+
+def test_losses_behind_a_switch_with_a_wrong_map_are_one_incident_at_that_switch() -> None:
+    wrong = root(Kind.DSCP_MAP, "spine1")
+    [found] = incidents(DROPS, store(20, TO_SPINES), diagnosed=[wrong])
+    assert (found.root_device, found.cause) == ("spine1", wrong)
+    assert found.as_json()["cause"]["kind"] == "dscp-map"
+
+
+@pytest.mark.parametrize(
+    ("others", "roots"),
+    [
+        ([root(Kind.DSCP_MAP, "spine1"), root(Kind.HEADROOM_SHORT, "leaf2")], ["spine1", "leaf2"]),  # its own first
+        ([root(Kind.DSCP_MAP, "leaf9")], ["leaf1", "leaf2"]),  # no neighbour
+        ([root(Kind.DSCP_MAP, "spine1", began=30, ended=40)], ["leaf1", "leaf2"]),  # after they had ended
+        ([root(Kind.INCAST, "spine1")], ["leaf1", "leaf2"]),  # loses nothing
+        ([], ["leaf1", "leaf2"]),
+    ],
+)
+def test_a_root_explains_an_alert_of_its_runbook_at_its_place_in_its_time(others: list[Root], roots: list[str]) -> None:
+    ended = [replace(it, cleared_ns=20 * MS) for it in DROPS]
+    assert [it.root_device for it in incidents(ended, store(20, TO_SPINES), diagnosed=others)] == roots
 
 
 TRUTH = {

@@ -20,7 +20,7 @@ from telemetry.diagnosis.diagnose import METRICS, diagnose
 from telemetry.live import roots as live_roots
 from telemetry.live.control import LiveControl
 from telemetry.live.events import EventSink
-from telemetry.live.roots import LiveRoots
+from telemetry.live.roots import LiveRoots, _urgency
 from telemetry.live.roots_page import live_roots as page_of
 from telemetry.live.shown import root_text, roots_text
 from telemetry.live.world import LiveWorld
@@ -215,3 +215,17 @@ def test_the_route_answers_a_reader_and_explain_prints_it(
 def test_a_token_without_a_url_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "roots", str(tmp_path), "--token-file", "x"]) == 2
     assert "has no effect on a run directory" in capsys.readouterr().err
+
+
+def test_a_root_that_goes_on_comes_before_those_that_are_over_and_the_surest_first() -> None:
+    def row(name: str, confidence: float | None, *, going_on: bool, rank: int = 1) -> dict[str, Any]:
+        return {"kind": name, "open": going_on, "confidence": confidence, "rank": rank, "since_seconds": 0.0}
+
+    rows = [
+        row("harmless", None, going_on=True, rank=2),
+        row("over", 0.99, going_on=False),
+        row("load", None, going_on=True),
+        row("sure", 0.98, going_on=True),
+        row("perhaps", 0.6, going_on=True),
+    ]
+    assert [it["kind"] for it in sorted(rows, key=_urgency)] == ["sure", "perhaps", "load", "over", "harmless"]

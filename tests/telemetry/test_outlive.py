@@ -198,14 +198,15 @@ def test_prometheus_resolves_it_when_it_has_been_kept_for_long_enough(
     evaluation at which the alert would resolve keeps it firing."""
     kept = kept_s("FabricLinkDown") // SCRAPE_S
     port = 'fabric_port_up{instance="e", device="leaf1", port="e1"}'
+    info = 'fabric_port_info{instance="e", device="leaf1", port="e1", peer_device="spine1", peer_port="e9"}'
     labels = (
-        'ALERTS{alertname="FabricLinkDown", alertstate="firing", device="leaf1", instance="e", port="e1", '
-        'root_device="leaf1", severity="warning"}'
+        'ALERTS{alertname="FabricLinkDown", alertstate="firing", device="leaf1", instance="e", peer_device="spine1", '
+        'peer_port="e9", port="e1", root_device="leaf1", severity="warning"}'
     )
     values = "0x3 " + f"1x{kept + longer - 1} " + "0x9"
     test = {
         "interval": at(1),
-        "input_series": [{"series": port, "values": values}],
+        "input_series": [{"series": port, "values": values}, {"series": info, "values": f"1x{kept + 20}"}],
         "promql_expr_test": [
             {
                 "expr": firing("FabricLinkDown", "e"),

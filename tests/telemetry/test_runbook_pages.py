@@ -14,10 +14,13 @@ import pytest
 import yaml
 
 from fabric import shipped
+from telemetry.alerting.alert import Severity
 from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.fit import NAMES
 from telemetry.alerting.render import rules_yaml
 from telemetry.alerting.runbook_pages import WORDS, page, pages, query, write
+from telemetry.diagnosis.rehearsed import runbooks
+from telemetry.diagnosis.root import Kind
 
 READ_OFF = {"FabricEvpnRouteLoss": {"SWITCH"}, "FabricPfcPauseRatioHigh": {"ROOT"}}
 """Words that an answer to an earlier query tells."""
@@ -79,3 +82,18 @@ def test_a_browser_fills_in_the_place_and_nothing_else(tmp_path: Path) -> None:
     assert "spine9" not in done.stdout.partition("<script>")[0], "the page has no such word"
     assert "Of this alert: LEAF is <b>leaf1</b>, PORT is" in done.stdout
     assert 'href="../graph?g0.expr=sum%20without' in done.stdout
+
+
+@pytest.mark.parametrize("alert", [it.name for it in ALERTS if it.severity is Severity.CRITICAL])
+def test_a_page_names_the_command_that_finds_the_root(alert: str) -> None:
+    text = (shipped.folder("docs") / "runbooks" / f"{alert}.md").read_text(encoding="utf-8")
+    assert "`fabric explain roots http://127.0.0.1:9464`" in text.partition("\n## Diagnosis")[2].partition("\n## ")[0]
+
+
+def test_the_runbook_of_lost_lossless_packets_leads_to_each_of_its_causes() -> None:
+    text = (shipped.folder("docs") / "runbooks" / "FabricLosslessDrop.md").read_text(encoding="utf-8")
+    about = [kind.value for kind in Kind if "FabricLosslessDrop" in runbooks(kind)]
+    assert about
+    for kind in about:
+        assert f"`{kind}`" in text
+        assert f"fabric playbook run {kind}" in text

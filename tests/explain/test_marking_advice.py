@@ -1,0 +1,58 @@
+"""The remedy for many senders at one port: by Kmin, XOFF and what reads marks, and never what is so already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fabric.explain.evidence import Evidence
+from fabric.explain.pfc import explain_pfc
+from fabric.runs import simulate as simulating
+from fabric.runs.rundir import RunDir
+from fabric.scenario.load import build_scenario
+
+
+def verdict(path: Path, ecn: object, transport: dict[str, Any], faults: list[dict[str, Any]] | None = None) -> str:
+    file = path / "scenario.yml"
+    data = {
+        "name": "meet",
+        "topology": {
+            "kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 6, "host_rate": "100G",
+            "fabric_rate": "400G",
+        },
+        "switches": {"asic": "trident3", "ecn": ecn, "buffer": {"dynamic_th": -5}},
+        "transport": transport,
+        "workload": [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "2MB"}],
+        "telemetry": {"interval": "100us"},
+        "faults": faults or [],
+        "run": {"duration": "2ms", "seed": 1},
+    }  # fmt: skip
+    file.write_text(yaml.safe_dump(data), encoding="utf-8")
+    compiled, plan = simulating.prepare(build_scenario(data, file))
+    simulating.simulate(compiled, plan, simulating.Options(path / "out"))
+    return explain_pfc(Evidence(RunDir.open(path / "out"))).verdict
+
+
+LOW = {"kmin": "20KB", "kmax": "200KB", "pmax": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("ecn", "transport", "said", "unsaid"),
+    [
+        (LOW, {"cc": "dcqcn"}, ["ECN Kmin (20KB) is below XOFF (", "may cost completion time"], ["mark earlier"]),
+        ({"kmin": "8MB", "kmax": "9MB", "pmax": 0.2}, {"cc": "dcqcn"}, ["mark earlier: Kmin (8MB) is not below"], []),
+        ("off", {"cc": "dcqcn"}, ["turn ECN on at this queue, with Kmin below XOFF ("], ["mark earlier"]),
+        (LOW, {"cc": "timely"}, ["transport.cc timely does not read ECN marks"], ["Kmin", "mark earlier"]),
+        (LOW, {"cc": "none"}, ["transport.cc is none"], ["Kmin", "mark earlier"]),
+    ],
+)
+def test_the_advice_is_not_what_is_so_already(
+    tmp_path: Path, ecn: object, transport: dict[str, Any], said: list[str], unsaid: list[str]
+) -> None:
+    text = verdict(tmp_path, ecn, transport)
+    assert "congested port leaf1:Ethernet0" in text
+    assert [it for it in said if it not in text] == []
+    assert [it for it in unsaid if it in text] == []
