@@ -75,7 +75,7 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
         Fact("read", "Read", ", ".join(incident.reading)),
     )
     evident = f" Evidence: {first.evidence[0]}." if first.evidence else ""
-    more = f" {count(len(roots) - 1, 'more root')} in `fabric explain roots`." if len(roots) > 1 else ""
+    more = f" {count(len(roots) - 1, 'more root')}: fabric explain roots." if len(roots) > 1 else ""
     title = f"{meaning.title[0].upper()}{meaning.title[1:]}"
     answer = Answer(STATUS_OF_RANK[first.rank], f"{title}: {first.place}.{evident}{more}", facts, fabric_map.KEY)
     layer = LAYERS.get(first.kind, layers.LOSS if first.kind in STOPS else layers.LOAD)
