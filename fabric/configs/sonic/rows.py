@@ -158,7 +158,8 @@ class Rows:
         rules, ignored = SCHEMA[table], IGNORED.get(table, frozenset())
         free = table in FREE_FIELDS
         for key, where, fields in self.raw(table):
-            clean = Fields(self._asked.setdefault((table, key), set()))
+            asked = self._asked.setdefault((table, key), set())
+            clean = Fields(asked)
             for name, value in fields.items():
                 field = name.removesuffix("@")
                 rule = rules.get(field)
@@ -167,17 +168,22 @@ class Rows:
                     if found is not None:
                         clean[field] = found
                     continue
-                if field in ignored or field == _NULL or self._mistyped(table, key, name, fields) or free:
+                if field in ignored or field == _NULL:
                     continue
+                if self._mistyped(table, key, name, fields):
+                    asked.add(field)  # the defect names it
+                    continue
+                if free and not _stands_for(table, name, fields, 2):
+                    continue
+                asked.add(field)  # named here, as not understood
                 what = f"field '{name[:60]}' of {table}{nearest_to(field, frozenset({*rules, *ignored}))}"
                 self.unread((*where, name), what, ((table, key, name), _text(value)))
             yield key, where, clean
 
     def _mistyped(self, table: str, key: str, name: str, fields: dict[str, Any]) -> bool:
         """Add a defect (R5) for a field that stands for a known one that the row lacks; whether it does."""
-        known = frozenset({*SCHEMA[table], *IGNORED.get(table, ())})
-        intended = slip_of(name.removesuffix("@"), known)
-        if not intended or {intended, f"{intended}@"} & fields.keys():
+        intended = _stands_for(table, name, fields)
+        if not intended:
             return False
         where = self.where(table, key)
         text = f"'{name[:60]}' is no field of {table} (did you mean '{intended}'?), so {intended} is not stated"
@@ -282,6 +288,12 @@ class Rows:
         same = [port for port in self._device.ports if port.lower() == name.strip().lower()]
         had = {port for key in self.keys(table) for port in key.partition("|")[0].split(",")}
         return next((port for port in same if port not in had), "")
+
+
+def _stands_for(table: str, name: str, fields: dict[str, Any], most: int = 1) -> str:
+    """The known field, `most` slips away, that the row lacks; '' where there is none."""
+    intended = slip_of(name.removesuffix("@"), frozenset({*SCHEMA[table], *IGNORED.get(table, ())}), most)
+    return "" if {intended, f"{intended}@"} & fields.keys() else intended
 
 
 def _text(value: object) -> str:
