@@ -20,6 +20,8 @@ from fabric.configs.text.spelling import nearest_to, odd_characters, slip_of
 _BRACKETS: Final = re.compile(r"\[[A-Z0-9_]+\|([^\]]*)\]")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _INDEX: Final = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
+_RANGE: Final = re.compile(r"Ethernet\d+-(?:Ethernet)?\d+")
+"""Ports as other systems write several."""
 _PRIORITIES: Final = re.compile(r"(?:[0-7](?:,[0-7])*)?")
 _NULL: Final = "NULL"
 MAX_DEFECTS: Final = 10_000
@@ -51,9 +53,6 @@ class Fields(dict[str, Value]):
     def __contains__(self, name: object) -> bool:
         self._asked.add(str(name))
         return super().__contains__(name)
-
-
-_RANGE: Final = re.compile(r"Ethernet\d+-(?:Ethernet)?\d+")
 
 
 class Rows:
@@ -278,9 +277,9 @@ class Rows:
         """What a name is that is none of a port in CONFIG_DB: an alias, or a range as other systems write it."""
         owner = next((key for key, _, fields in self.raw("PORT") if fields.get("alias") == name), "")
         if owner:
-            return f": it is the alias of '{owner}', and a row has the name"
+            return f": it is the alias of '{owner}'; write the name"
         if _RANGE.fullmatch(name):
-            return ": CONFIG_DB has no ranges, and needs a row for each port"
+            return ": CONFIG_DB has no ranges; write a row for each port"
         return ""
 
     def _lacking(self, table: str, name: str) -> str:

@@ -100,6 +100,6 @@ def nearest_to(word: str, known: frozenset[str]) -> str:
 
 @lru_cache(maxsize=1000)
 def meant(word: str, known: frozenset[str]) -> str:
-    """' (did you mean ...?)' for a word that is one slip away from a known one."""
+    """' (did you mean ...?)' for a word that has nearly all letters of a known one in their order."""
     close = get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
     return f" (did you mean '{close[0]}'?)" if close else ""
