@@ -36,7 +36,7 @@ ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
 _PAGER = "127.0.0.1:9095"
 _LISTEN = {"--emulator": "127.0.0.1:9464", "--alertmanager": "127.0.0.1:9093", "--prometheus": "127.0.0.1:9090"}
-"""Where programs listen unless they are told otherwise; the defaults of telemetry/alerting/render.py."""
+"""Where programs listen unless an option says otherwise; the defaults of telemetry/alerting/render.py."""
 _WHAT = "What, at the time when it fired"
 """Heading: the figures of a description go on after it."""
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
@@ -360,7 +360,7 @@ def _list(args: argparse.Namespace) -> int:
     from telemetry.alerting.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
     from telemetry.alerting.outlive import kept_s  # noqa: PLC0415
     from telemetry.alerting.promql.text import duration, promql  # noqa: PLC0415
-    from telemetry.alerting.rules import timing  # noqa: PLC0415  only where something is pending
+    from telemetry.alerting.rules import timing  # noqa: PLC0415  as above
 
     nominal = timing(DEFAULT_DILATION)
     if args.json:

@@ -79,8 +79,8 @@ def load_network(
             continue
         try:
             text = contents.get(str(path)) or read_file(path, mark=True)
-            if path not in configs and _is_note(path, text):
-                others.append(_note(path))
+            if path not in configs and (why := _why_a_note(path, text)):
+                others.append(Unread(Place(str(path), 1), f"file '{path.name[:60]}': {why}"))
             elif is_frr(text, str(path)):
                 frr.append((FrrFile(str(path), text), switches_of(text, path)))
             else:
@@ -360,13 +360,13 @@ def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path]
     return files, found, others
 
 
-def _is_note(path: Path, text: str) -> bool:
-    """Whether a text of a folder is one about the configurations, by its name or because no line is of a language."""
-    return path.suffix.lower() == _TEXT and (path.stem.lower() in _NOTES or is_prose(text))
-
-
-def _note(path: Path) -> Unread:
-    return Unread(Place(str(path), 1), f"file '{path.name[:60]}': no line of it is one of a switch's configuration")
+def _why_a_note(path: Path, text: str) -> str:
+    """Why a text of a folder is taken for one about the configurations; '' where it is not."""
+    if path.suffix.lower() != _TEXT:
+        return ""
+    if path.stem.lower() in _NOTES:
+        return "it is named as notes are; name the file itself to read it"
+    return "no line of it is one of a switch's configuration" if is_prose(text) else ""
 
 
 def _beside_configurations(configs: Sequence[Path]) -> list[Unread]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from fabric.configs.capabilities import Language
+from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.model import Where
 from fabric.validate.placeless import stated_at
 
@@ -83,8 +83,6 @@ _GATEWAYS: Final[Mapping[Language, str]] = {"eos": "ip address virtual", "nxos":
 _ELSEWHERE: Final = {"lag": "PORTCHANNEL_MEMBER", "members": "VLAN_MEMBER", "neighbor": "DEVICE_NEIGHBOR",
                "routed": "VLAN_INTERFACE"}  # fmt: skip
 """SONiC: values of a port or VLAN that another table has."""
-_HAS_TABLES: Final[Mapping[Language, bool]] = {"sonic": True, "nvue": False, "eos": False, "nxos": False}
-"""Whether a switch states values in tables, rows and fields; elsewhere in lines of words."""
 _PREFIX_LIST: Final[Mapping[Language, str]] = {
     "sonic": "PREFIX",
     "nvue": "router policy prefix-list",
@@ -110,11 +108,11 @@ def own_words(language: Language, where: Where, rest: tuple[str, ...]) -> str:
     joined = "sessions hops" if rest[:1] + rest[-1:] == ("sessions", "hops") else " ".join(fields[-2:])
     last = ""
     if fields:
-        unknown = fields[-1] if _HAS_TABLES[language] else fields[-1].replace("_", "-")
+        unknown = fields[-1] if CAPABILITIES[language].tables else fields[-1].replace("_", "-")
         last = words.get(joined, words.get(fields[-1], unknown))
-    if _HAS_TABLES[language] and last in _ELSEWHERE and len(where) > 1:
+    if CAPABILITIES[language].tables and last in _ELSEWHERE and len(where) > 1:
         return f"{_ELSEWHERE[last]}|{where[1]}"
-    if _HAS_TABLES[language]:
+    if CAPABILITIES[language].tables:
         return "|".join((*where, *((last,) if last and last not in where else ())))
     if where and last.startswith(f"{where[-1]} "):
         where = where[:-1]  # the place is the line that the value is a word of
@@ -135,7 +133,7 @@ def place_of(language: Language, path: tuple[str, ...]) -> Where:
         return stated
     match path:
         case ("addresses", name, *_):
-            return (table_of(name), name) if _HAS_TABLES[language] else ("interface", name, "ip address")
+            return (table_of(name), name) if CAPABILITIES[language].tables else ("interface", name, "ip address")
         case ("identity", "policies", "prefix_lists", name, prefix, *_):
             return _PREFIX_LIST[language], name, prefix
         case ("class_mtus", name, *_):

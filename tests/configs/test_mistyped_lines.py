@@ -142,11 +142,11 @@ def test_a_value_of_nvue_that_no_switch_takes_is_a_defect(path: tuple[str, ...],
 def test_an_unknown_line_is_compared_with_words_of_its_first_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
 
-    def one_slip(given: str, word: str) -> bool:
+    def is_slip(given: str, word: str) -> bool:
         compared.append(word)
         return False
 
-    monkeypatch.setattr(mistyped, "one_slip", one_slip)
+    monkeypatch.setattr(mistyped, "is_slip", is_slip)
     patterns = [f"{letter}{'x' * length} (\\d+)" for letter in "abcdefgh" for length in range(4, 14)]
     assert mistyped.intended("axxxxxx 5", patterns) == ""
     assert set(compared) == {"axxxxx", "axxxxxx", "axxxxxxx"}

@@ -425,8 +425,8 @@ def test_notes_beside_configurations_are_named_and_not_read(folder: Path, capsys
     (folder / "tables.ini").write_text("# speed cable\n", encoding="utf-8")
     assert main(["validate", str(folder), "--all"]) == 0
     out = capsys.readouterr().out
-    for name in ("notes.txt", "leaf9.txt"):
-        assert f"not understood: file '{name}': no line of it is one of a switch's configuration" in out
+    assert "not understood: file 'notes.txt': it is named as notes are; name the file itself to read it" in out
+    assert "not understood: file 'leaf9.txt': no line of it is one of a switch's configuration" in out
     assert "not judged: file 'tables.ini': a headroom table is given with --pg-profile-lookup" in out
 
 

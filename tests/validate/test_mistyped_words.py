@@ -66,6 +66,48 @@ def test_an_unknown_field_far_from_all_others_has_the_nearest_one_named() -> Non
     assert not device.defects
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("bgp_asn", "bpg_asnn"), ("hwsku", "hwksuu"), ("hostname", "HostNmae_"), ("hwsku", "hw-skus")]
+)
+def test_two_slips_in_a_table_with_further_fields_are_named_with_the_known_one(right: str, wrong: str) -> None:
+    fabric = small_fabric()["leaf1"]
+    row = fabric["DEVICE_METADATA"]["localhost"]
+    row[wrong] = row.pop(right)
+    device = parse_device(json.dumps(fabric), "leaf1.json")
+    assert [it.what for it in device.unread] == [f"field '{wrong}' of DEVICE_METADATA (did you mean '{right}'?)"]
+    assert not device.unjudged
+
+
+def test_a_mistyped_field_of_a_table_with_further_fields_is_named_once() -> None:
+    fabric = small_fabric()["leaf1"]
+    row = fabric["DEVICE_METADATA"]["localhost"]
+    row["bgp_sn"] = row.pop("bgp_asn")
+    device = parse_device(json.dumps(fabric), "leaf1.json")
+    assert [it.check for it in device.defects] == ["R5"]
+    assert not device.unread
+    assert not device.unjudged
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "field"),
+    [
+        ("DEVICE_METADATA", "localhost", "default_bgp_status"),
+        ("DEVICE_METADATA", "localhost", "subtype"),
+        ("DEVICE_METADATA", "localhost", "bgp_asnn"),
+        ("BGP_NEIGHBOR_AF", "default|10.1.0.1|ipv4_unicast", "allow_as_count"),
+        ("SWITCH", "switch", "ecmp_hash_offset"),
+        ("FEATURE", "lldp", "set_owner"),
+    ],
+)
+def test_a_further_field_of_a_table_is_no_slip_of_another(table: str, key: str, field: str) -> None:
+    fabric = small_fabric()["leaf1"]
+    fabric.setdefault(table, {}).setdefault(key, {})[field] = "1"
+    device = parse_device(json.dumps(fabric), "leaf1.json")
+    assert not device.unread
+    assert not [it for it in device.defects if field in it.text]
+    assert f"field '{field}' of {table}" in [it.what for it in device.unjudged]
+
+
 @pytest.mark.parametrize("word", ["max_ibgp_paths", "ipv6_mtu"])
 def test_a_field_that_sonic_has_is_no_slip_of_another(word: str) -> None:
     fabric = small_fabric()["leaf1"]

@@ -104,7 +104,7 @@ def test_a_curve_has_the_name_that_its_file_gives_it(title: str, place: str, tmp
     ("title", "said"),
     [
         ("sonic: a queue names its port by the alias", ": it is the alias of 'Ethernet"),
-        ("sonic: a watchdog's row names a range of ports", ": CONFIG_DB has no ranges, and needs a row for each port"),
+        ("sonic: a watchdog's row names a range of ports", ": CONFIG_DB has no ranges; write a row for each port"),
     ],
 )
 def test_a_name_of_a_port_that_is_none_is_told_for_what_it_is(title: str, said: str, tmp_path: Path) -> None:

@@ -174,8 +174,9 @@ def _is_of(language: Language, command: str) -> bool:
     own = {
         "sonic": {"sonic-db-cli", "config", "ecnconfig", "pfcwd"},
         "nvue": {"nv"},
-        "eos": {"interface", "maintenance", "qos", "priority-flow-control", "router", "ip", "vlan"},
+        "eos": {"hostname", "interface", "maintenance", "qos", "priority-flow-control", "router", "ip", "vlan"},
         "nxos": {
+            "hostname",
             "interface",
             "ip",
             "no",

@@ -70,7 +70,7 @@ def test_several_hosts_named_alike_without_pfc_are_a_choice_that_no_file_states(
     write("sonic", files, tmp_path)
     found = validate(load_network([tmp_path]), only={"M7"}).findings
     assert [(it.device, it.severity) for it in found] == [(switch, severity) for switch, _ in left_out]
-    assert all("is assumed from hosts named alike: --hosts says it" in it.text for it in found)
+    assert all("is assumed from hosts named alike: give their settings with --hosts" in it.text for it in found)
 
 
 def test_an_egress_limit_below_the_pause_of_one_group_is_an_error(judge: Judge) -> None:

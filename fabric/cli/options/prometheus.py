@@ -22,7 +22,7 @@ _GIVEN: Final = ("token_file", "user", "password_file", "tls_ca", "tls_cert", "t
 
 
 def add_access(parser: argparse.ArgumentParser, whom: str = "the Prometheus") -> None:
-    """Declare the options; `whom` the verb asks."""
+    """Declare the options, in a group that names `whom` the verb sends its requests to."""
     group = parser.add_argument_group(f"access to {whom}")
     group.add_argument("--token-file", metavar="FILE", type=Path, help="file with a bearer token as its only line")
     group.add_argument("--user", metavar="NAME", help="user name, with --password-file")

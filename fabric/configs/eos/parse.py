@@ -281,11 +281,12 @@ def _without_on(reader: TextReader, block: Line) -> None:
     others = block.has(r"no priority-flow-control(?: on)?") or any(
         "service-profile" in it.text for it in block.children
     )
-    for line in rows[:1] if not others else ():
-        text = f"'{line.text}' has no effect: 'priority-flow-control on' is missing"
-        root = tuple(block.text.split(" ", 1)) if block.text.startswith("interface ") else ("interface",)
-        meant = (Meant((), (block.text, "priority-flow-control on")),)
-        reader.defect(line, f"{block.text}|priority-flow-control", text, "R9", root, meant)
+    if not rows or others:
+        return
+    text = f"'{rows[0].text}' has no effect: 'priority-flow-control on' is missing"
+    root = tuple(block.text.split(" ", 1)) if block.text.startswith("interface ") else ("interface",)
+    meant = (Meant((), (block.text, "priority-flow-control on")),)
+    reader.defect(rows[0], f"{block.text}|priority-flow-control", text, "R9", root, meant)
 
 
 def _withdrawn(interface: Line, port: Port) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from fabric.configs.text.spelling import one_slip
+from fabric.configs.text.spelling import is_slip
 
 _WORD: Final = re.compile(r"(?<![\w\\])[A-Za-z][a-z]{3,}(?![A-Za-z_])")
 """Words of a pattern. Shorter ones are too near to each other: rx and tx, ipv4 and ipv6."""
@@ -56,5 +56,5 @@ def _words(patterns: tuple[str, ...]) -> dict[tuple[str, int], list[tuple[int, s
 def _repaired(text: str, word: str) -> Iterator[str]:
     """The line with `word` in the place of each of its words that is one slip away from it."""
     for match in _SPOKEN.finditer(text):
-        if one_slip(match[0].lower(), word.lower()):
+        if is_slip(match[0].lower(), word.lower()):
             yield text[: match.start()] + word + text[match.end() :]

@@ -20,6 +20,8 @@ from fabric.configs.text.spelling import nearest_to, odd_characters, slip_of
 _BRACKETS: Final = re.compile(r"\[[A-Z0-9_]+\|([^\]]*)\]")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _INDEX: Final = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
+_RANGE: Final = re.compile(r"Ethernet\d+-(?:Ethernet)?\d+")
+"""Ports as other systems write several."""
 _PRIORITIES: Final = re.compile(r"(?:[0-7](?:,[0-7])*)?")
 _NULL: Final = "NULL"
 MAX_DEFECTS: Final = 10_000
@@ -51,9 +53,6 @@ class Fields(dict[str, Value]):
     def __contains__(self, name: object) -> bool:
         self._asked.add(str(name))
         return super().__contains__(name)
-
-
-_RANGE: Final = re.compile(r"Ethernet\d+-(?:Ethernet)?\d+")
 
 
 class Rows:
@@ -158,7 +157,8 @@ class Rows:
         rules, ignored = SCHEMA[table], IGNORED.get(table, frozenset())
         free = table in FREE_FIELDS
         for key, where, fields in self.raw(table):
-            clean = Fields(self._asked.setdefault((table, key), set()))
+            asked = self._asked.setdefault((table, key), set())
+            clean = Fields(asked)
             for name, value in fields.items():
                 field = name.removesuffix("@")
                 rule = rules.get(field)
@@ -167,17 +167,22 @@ class Rows:
                     if found is not None:
                         clean[field] = found
                     continue
-                if field in ignored or field == _NULL or self._mistyped(table, key, name, fields) or free:
+                if field in ignored or field == _NULL:
                     continue
+                if self._mistyped(table, key, name, fields):
+                    asked.add(field)  # the defect names it
+                    continue
+                if free and not _stands_for(table, name, fields, 2):
+                    continue
+                asked.add(field)  # named here, as not understood
                 what = f"field '{name[:60]}' of {table}{nearest_to(field, frozenset({*rules, *ignored}))}"
                 self.unread((*where, name), what, ((table, key, name), _text(value)))
             yield key, where, clean
 
     def _mistyped(self, table: str, key: str, name: str, fields: dict[str, Any]) -> bool:
         """Add a defect (R5) for a field that stands for a known one that the row lacks; whether it does."""
-        known = frozenset({*SCHEMA[table], *IGNORED.get(table, ())})
-        intended = slip_of(name.removesuffix("@"), known)
-        if not intended or {intended, f"{intended}@"} & fields.keys():
+        intended = _stands_for(table, name, fields)
+        if not intended:
             return False
         where = self.where(table, key)
         text = f"'{name[:60]}' is no field of {table} (did you mean '{intended}'?), so {intended} is not stated"
@@ -272,9 +277,9 @@ class Rows:
         """What a name is that is none of a port in CONFIG_DB: an alias, or a range as other systems write it."""
         owner = next((key for key, _, fields in self.raw("PORT") if fields.get("alias") == name), "")
         if owner:
-            return f": it is the alias of '{owner}', and a row has the name"
+            return f": it is the alias of '{owner}'; write the name"
         if _RANGE.fullmatch(name):
-            return ": CONFIG_DB has no ranges, and needs a row for each port"
+            return ": CONFIG_DB has no ranges; write a row for each port"
         return ""
 
     def _lacking(self, table: str, name: str) -> str:
@@ -282,6 +287,12 @@ class Rows:
         same = [port for port in self._device.ports if port.lower() == name.strip().lower()]
         had = {port for key in self.keys(table) for port in key.partition("|")[0].split(",")}
         return next((port for port in same if port not in had), "")
+
+
+def _stands_for(table: str, name: str, fields: dict[str, Any], most: int = 1) -> str:
+    """The known field, `most` slips away, that the row lacks; '' where there is none."""
+    intended = slip_of(name.removesuffix("@"), frozenset({*SCHEMA[table], *IGNORED.get(table, ())}), most)
+    return "" if {intended, f"{intended}@"} & fields.keys() else intended
 
 
 def _text(value: object) -> str:

@@ -48,45 +48,58 @@ def is_address(text: str) -> bool:
     return True
 
 
-def one_slip(given: str, word: str) -> bool:
-    """Whether a letter was added, left out or replaced, or two neighbours were swapped; never the first letter.
+def is_slip(given: str, word: str, most: int = 1) -> bool:
+    """Whether at most so many letters were added, left out or replaced, or neighbours swapped; never the first letter.
 
     Words that differ in the first letter alone are other words: kbps and gbps, tx and rx.
     """
-    if given == word or given[:1] != word[:1] or abs(len(given) - len(word)) > 1:
+    if given == word or given[:1] != word[:1] or abs(len(given) - len(word)) > most:
         return False
+    return _within(given, word, most)
+
+
+def _within(given: str, word: str, most: int) -> bool:
+    """Whether so many changes make one of the other; each is made where the two first differ."""
     begin = 0
     while begin < min(len(given), len(word)) and given[begin] == word[begin]:
         begin += 1
     left, right = given[begin:], word[begin:]
-    if len(left) == len(right):
-        return left[1:] == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])
-    return left[1:] == right if len(left) > len(right) else left == right[1:]
+    if left == right or most == 0:
+        return left == right
+    tried = [(left[1:], right), (left, right[1:]), (left[1:], right[1:])]
+    if len(left) > 1 and left[:2] == right[1::-1]:
+        tried.append((left[2:], right[2:]))
+    return any(_within(*pair, most - 1) for pair in tried)
 
 
 @lru_cache(maxsize=1000)
-def slip_of(word: str, known: frozenset[str]) -> str:
-    """The known word that another one is a slip of: one letter, its case, or '-' for '_'; '' where none is.
+def slip_of(word: str, known: frozenset[str], most: int = 1) -> str:
+    """The known word that another one is a slip of: one letter or `most`, its case, or '-' for '_'; '' where none is.
 
-    Digits are no slips: ipv4 and ipv6 are two words, and so are words of fewer than three letters.
+    Digits are no slips: ipv4 and ipv6 are two words, and so are words of which half the letters differ.
     """
     plain = {it: it.lower().replace("-", "_") for it in sorted(known)}
     given = word[:60].lower().replace("-", "_")
     same = next((it for it in plain if plain[it] == given and it != word), "")
     letters = re.sub(r"\D", "", given)
-    near = (it for it in plain if len(it) > 2 and re.sub(r"\D", "", it) == letters and one_slip(given, plain[it]))
+    near = (
+        it
+        for it in plain
+        if len(it) > 2 * most and re.sub(r"\D", "", it) == letters and is_slip(given, plain[it], most)
+    )
     return same or next(near, "")
 
 
 @lru_cache(maxsize=1000)
 def nearest_to(word: str, known: frozenset[str]) -> str:
     """' (did you mean ...?)' with the nearest known word, however far; '' where nothing is alike."""
-    close = [it] if (it := slip_of(word, known)) else get_close_matches(word[:60], sorted(known), n=1)
+    slip = slip_of(word, known) or slip_of(word, known, 2)
+    close = [slip] if slip else get_close_matches(word[:60], sorted(known), n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 @lru_cache(maxsize=1000)
 def meant(word: str, known: frozenset[str]) -> str:
-    """' (did you mean ...?)' for a word that is one slip away from a known one."""
+    """' (did you mean ...?)' for a word that has nearly all letters of a known one in their order."""
     close = get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
     return f" (did you mean '{close[0]}'?)" if close else ""

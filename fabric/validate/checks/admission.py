@@ -80,7 +80,8 @@ def _without_pfc(facts: Facts, line: Line, group: int) -> tuple[Severity, str]:
     alike = [it for it in facts.used if facts.faces_host(it) and it.port.qos_where and _kind(facts, it) == kind]
     alone = sum(not it.port.lossless for it in alike) == 1
     host = facts.peers[line.end][0]
-    return (E if alone else W), f"; that {host} sends RoCE is assumed from hosts named alike: --hosts says it"
+    severity = E if alone else W
+    return severity, f"; that {host} sends RoCE is assumed from hosts named alike: give their settings with --hosts"
 
 
 def _says_roce(facts: Facts, line: Line) -> bool | None:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from ipaddress import ip_interface
 from typing import Final
 
+from fabric.configs.identity import Stated
 from fabric.configs.model import Device, Session
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.peers import near_address, sessions
 from fabric.validate.facts import Facts
-from fabric.validate.remedies import remove_field
+from fabric.validate.remedies import Fix, remove_field
 from fabric.validate.routing_fixes import default_distance, end_maintenance, set_session
 
 _SHOWN: Final = 4
@@ -70,7 +71,7 @@ def _waiting(facts: Facts, device: Device, wrong: Session) -> str:
     "P20",
     W,
     "a switch is out of service for maintenance",
-    condition="no switch is told to keep traffic away: graceful shutdown, traffic shift away, maintenance mode",
+    condition="no switch keeps traffic away: graceful shutdown, traffic shift away, maintenance mode",
     consequence="neighbours prefer every other way, or have no route through this switch at all: capacity is lost, and "
     "hosts behind it where it is their only switch",
     remedy="end the maintenance, or accept the finding with --suppress while it lasts",
@@ -82,13 +83,13 @@ def P20(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         drained = device.identity.drained
         if drained and (device.sessions or facts.linked):
-            yield Found(
-                device.name,
-                named(drained.where),
-                f"traffic is kept away from the switch: {drained.value}",
-                (shows(device, drained.where, "", drained.value),),
-                fix=end_maintenance(device),
-            )
+            text = f"traffic is kept away from the switch: {drained.value}"
+            yield _of_line(device, drained, text, end_maintenance(device))
+
+
+def _of_line(device: Device, stated: Stated, text: str, fix: Fix) -> Found:
+    """A finding about one line, with what it states as the evidence."""
+    return Found(device.name, named(stated.where), text, (shows(device, stated.where, "", stated.value),), fix=fix)
 
 
 @check(
@@ -139,13 +140,8 @@ def P26(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         distance = device.identity.distance
         if distance.value == _UNUSED and any(it.up for it in device.sessions):
-            yield Found(
-                device.name,
-                named(distance.where),
-                "routes of external sessions have distance 255, with which no route is used",
-                (shows(device, distance.where, "", distance.value),),
-                fix=default_distance(device),
-            )
+            text = "routes of external sessions have distance 255, with which no route is used"
+            yield _of_line(device, distance, text, default_distance(device))
 
 
 CHECKS: Final[tuple[Check, ...]] = (P19, P20, P21, P26)

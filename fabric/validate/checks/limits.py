@@ -138,20 +138,17 @@ def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         if facts.lossless_of(device):
             continue
+        some_up = any(it.admin_up for it in device.ports.values())
         if not device.ports:
             text, severity = "no port is in the file", W
-        elif not any(port.admin_up for port in device.ports.values()):
+        elif not some_up:
             absent = "; admin_status is down where it is absent" if device.capabilities.down_by_default else ""
             text = f"none of {len(device.ports)} ports is up{absent}"
             severity = E if device.name in facts.linked else W
         else:
             text, severity = "no port in use has PFC", W
         port = next(iter(device.ports.values()), None)
-        down = (
-            []
-            if severity is W and device.ports and any(it.admin_up for it in device.ports.values())
-            else [(device.name, it.where) for it in device.ports.values()]
-        )
+        shut = [] if some_up else [(device.name, it.where) for it in device.ports.values()]
         where = () if port is None else port.pfc_where or port.qos_where or port.where
         yield Found(
             device.name,
@@ -161,7 +158,7 @@ def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
             severity,
             root=None if port is None else (device.name, where[:1]),
             rests_on=(whole_file(device), (device.name, ("interface",))),
-            within=[*([] if port is None else [(device.name, where)]), *down],
+            within=[*([] if port is None else [(device.name, where)]), *shut],
         )
 
 

@@ -170,10 +170,10 @@ R4: Final = check(
 R5: Final = check(
     "R5",
     E,
-    "value outside its range or of the wrong type",
-    condition="every value is what the switch accepts (SONiC: YANG and orchagent)",
+    "value, name or line that the switch does not accept",
+    condition="every value, name of a field and line is one that the switch accepts (SONiC: YANG and orchagent)",
     consequence="the load is refused, or the object is skipped with a line in syslog",
-    remedy="correct the value",
+    remedy="correct it",
     source="sonic-yang-models; sonic-swss orchagent",
     leads_to="R6 R7 R9 B3 B4 B5 B6 B7 B10 B12 B13 B14 E1 E2 E3 E4 E5 E6 E7 E9 H1 H3 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M4 "
     "M6 M9 M11 M14 N1 T1 T6 P1 P3 P9 P12 P18 P22 W2 W3 W4 V4 V5 V7 V9 V11 V16 O1 O3 O4",

@@ -46,7 +46,7 @@ def applied(text: str, statements: Sequence[str]) -> str:
     for statement in statements:
         path = tuple(around(list(path), statement))
         spelled = _SHORT.get(statement, "")
-        here = _find(new, (*path, spelled)) if spelled else None
+        here = lines.find(new, (*path, spelled)) if spelled else None
         line = spelled if here is not None else statement
         if opens(list(path), line):
             path = (*path, line)
@@ -95,16 +95,6 @@ def _renumbered(rows: list[str], statement: str) -> list[str]:
     ]
 
 
-def _find(rows: Sequence[str], path: Sequence[str]) -> Block | None:
-    here = lines.tree(rows)
-    for text in path:
-        found = next((it for it in here.children if it.text == text), None)
-        if found is None:
-            return None
-        here = found
-    return here
-
-
 def _closing(block: Block) -> tuple[str, ...]:
     return "exit", *(word for start, word in _CLOSING if block.text.startswith(start))
 
@@ -116,9 +106,9 @@ def _inside(block: Block) -> list[Block]:
 
 def _made(rows: list[str], path: tuple[str, ...]) -> list[str]:
     """The rows with a block at the path, after those beside it."""
-    if _find(rows, path) is not None:
+    if lines.find(rows, path) is not None:
         return rows
-    outer = _find(rows, path[:-1])
+    outer = lines.find(rows, path[:-1])
     if outer is None:
         return _made(_made(rows, path[:-1]), path)
     closing = next((word for start, word in _CLOSING if path[-1].startswith(start)), "exit")
@@ -135,7 +125,7 @@ def _made(rows: list[str], path: tuple[str, ...]) -> list[str]:
 
 def _with(rows: list[str], path: tuple[str, ...], text: str) -> list[str]:
     """The rows with a line in the place of those that state the same."""
-    block = _find(rows, path)
+    block = lines.find(rows, path)
     its = _inside(block) if block is not None else []
     if block is None or any(it.text == text for it in its):
         return rows
@@ -172,7 +162,7 @@ def _added(rows: list[str], block: Block, path: tuple[str, ...], text: str) -> l
 def _without(rows: list[str], path: tuple[str, ...], text: str) -> list[str]:
     """The rows without what `no X` takes away; the line itself stands where nothing states X."""
     words = text.removeprefix("no ")
-    block = _find(rows, path)
+    block = lines.find(rows, path)
     if block is None:
         return rows
     its = _inside(block)

@@ -151,7 +151,8 @@ def _opened(path: Path, text: str) -> Path | None:
     return (text,) if _TOP.fullmatch(text) else None
 
 
-def _find(rows: Sequence[str], path: Path) -> Block | None:
+def find(rows: Sequence[str], path: Path) -> Block | None:
+    """The block at a path; None where there is none."""
     here = tree(rows)
     for text in path:
         found = next((it for it in here.children if it.text == text), None)
@@ -163,14 +164,14 @@ def _find(rows: Sequence[str], path: Path) -> Block | None:
 
 def _made(rows: list[str], path: Path) -> list[str]:
     """The rows with a block at the path."""
-    if _find(rows, path) is not None:
+    if find(rows, path) is not None:
         return rows
     return _appended(rows, path[:-1], path[-1])
 
 
 def _appended(rows: list[str], path: Path, text: str) -> list[str]:
     """The rows with a line at the end of a block."""
-    block = _find(rows, path)
+    block = find(rows, path)
     if block is None:
         return _appended(_made(rows, path), path, text)
     if not path:
@@ -193,7 +194,7 @@ def _with(rows: list[str], path: Path, text: str) -> list[str]:
     match = _DSCP_MAP.fullmatch(text)
     if match is not None:
         return _mapped(rows, match)
-    block = _find(rows, path)
+    block = find(rows, path)
     children = block.children if block is not None else []
     if any(it.text == text for it in children):
         return rows
@@ -214,7 +215,7 @@ def _with(rows: list[str], path: Path, text: str) -> list[str]:
 def _without(rows: list[str], path: Path, text: str, *, explicit_up: bool) -> list[str]:
     """The rows without what `no X` takes away."""
     words = text.removeprefix("no ")
-    block = _find(rows, path)
+    block = find(rows, path)
     children = block.children if block is not None else []
     gone = {
         number

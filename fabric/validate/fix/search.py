@@ -287,7 +287,9 @@ def _candidates(
         for name, path in places:
             for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
                 yield False, _together(now, [it])
-    if cause.check.id == spelling.NO_VALUE:  # 'bgp_asn None': the rule of its consequence, P12, knows the number
+    if (
+        cause.check.id == spelling.NO_VALUE
+    ):  # 'bgp_asn None': its consequence P12 has the number, which the neighbours state
         for result in cause.consequences:
             fix = result.fix if result.root == cause.first.root else None
             change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
