@@ -19,6 +19,7 @@ PS_PER_NS: Final = 1_000
 PS_PER_US: Final = 1_000_000
 PS_PER_MS: Final = 1_000_000_000
 PS_PER_S: Final = 1_000_000_000_000
+NS_PER_S: Final = PS_PER_S // PS_PER_NS
 
 _TIME_PS: Final = {
     "ps": 1,

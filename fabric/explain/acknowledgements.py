@@ -32,7 +32,7 @@ class ReturnPath(NamedTuple):
 
 
 def return_path(evidence: Evidence, message: Mapping[str, Any]) -> ReturnPath:
-    """The way of a message's acknowledgements along shortest paths with every cable up."""
+    """The path of a message's acknowledgements along shortest paths with every cable up."""
     fabric = evidence.fabric
     src, dst = (int(fabric.by_name[message[end]].id) for end in ("src", "dst"))
     first = {int(port) for port in evidence.routes.ports_to(dst, src)}
@@ -62,7 +62,7 @@ def silent(evidence: Evidence, message: Mapping[str, Any]) -> Spans:
     """Runs of samples between which its queue pair sent nothing, although its rate allowed LEAST_PKTS packets for each
     queue pair of the host that had a message then: these take turns at the port.
     """
-    sample_ns = int(evidence.run.manifest["sampling_ps"]) // PS_PER_NS
+    sample_ns = evidence.run.sampling_ns
     times, sent = evidence.item_series("qp_sent_pkts").get(message["qp"], _NO_SERIES)
     rate_times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], _NO_SERIES)
     if not rate_times.size:
@@ -109,7 +109,7 @@ def unanswered(evidence: Evidence, qp: int, losses_ns: list[int]) -> Spans:
 
     losses_ns : moments at which acknowledgements of the queue pair were lost, ascending
     """
-    sample_ns = int(evidence.run.manifest["sampling_ps"]) // PS_PER_NS
+    sample_ns = evidence.run.sampling_ns
     times, sent = evidence.item_series("qp_sent_pkts").get(qp, _NO_SERIES)
     begun = times[np.diff(sent, prepend=0) > 0] - sample_ns
     return _until(losses_ns, np.sort(np.concatenate([begun, _ends(evidence, qp)])), evidence.end_ns)

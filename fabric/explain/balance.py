@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from fabric.explain.evidence import Evidence, integers
 from fabric.runs import endstate
-from fabric.units import PS_PER_NS, parse_time_ps
+from fabric.units import NS_PER_S
 
 COLLISION_FACTOR: Final = 1.25
 """A link collides with so many times the mean of its group's bytes; flows that are even differ by less."""
-_NS_PER_S: Final = 10**9
 
 Counter = tuple[NDArray[np.int64], NDArray[Any]]
 """(times_ns, values); a value holds until the next row, and is 0 before the first."""
@@ -48,14 +47,14 @@ class Balance:
         """Whether the hash gave a link COLLISION_FACTOR times the mean of its groups, and an even share would have
         been below its rate. Always False where a link has no group with a choice.
         """
-        stop_ns, sent, even = end_ns + self._interval_ns, 0.0, 0.0
+        stop_ns, sent, even = end_ns + self._evidence.run.sampling_ns, 0.0, 0.0
         for group in self._groups_of.get(port, ()):
             own = self._members[group]
             carried = {it: _at(counter, stop_ns) - _at(counter, start_ns) for it, counter in own.items()}
             sent += carried[port]
             even += sum(carried.values()) / int(self._sizes[group])
         rate_bps = self._evidence.fabric.links[self._evidence.fabric.ports[port].link].rate_bps
-        fits = even * 8 * _NS_PER_S < rate_bps * (stop_ns - start_ns)
+        fits = even * 8 * NS_PER_S < rate_bps * (stop_ns - start_ns)
         return fits and sent > 0 and sent >= COLLISION_FACTOR * even
 
     @cached_property
@@ -73,11 +72,6 @@ class Balance:
     @cached_property
     def _sizes(self) -> NDArray[Any]:
         return endstate.read(self._evidence.run).groups["count"]
-
-    @cached_property
-    def _interval_ns(self) -> int:
-        written = self._evidence.run.manifest["scenario"]["resolved"]["telemetry"].get("interval")
-        return 0 if written in {None, "off"} else parse_time_ps(str(written)) // PS_PER_NS
 
 
 def _at(counter: Counter, time_ns: int) -> float:

@@ -1,18 +1,18 @@
-"""The congestion control of one message's queue pair: transport.cc, or that of the last override that fits it."""
+"""The congestion control of one message's queue pair: transport.cc, or that of the last override about it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from fabric.explain.evidence import SIGNALS, Evidence
 from fabric.scenario.compile.controls import CONTROLS
+from fabric.scenario.compile.laws import fits
 from fabric.scenario.schema.endpoints import TransportSpec
 
 
 class Control(NamedTuple):
-    """What bounds a queue pair."""
+    """The congestion control of a queue pair, and whether it has a window."""
 
     name: str
     """Value of transport.cc."""
@@ -32,7 +32,7 @@ def control_of(evidence: Evidence, message: Mapping[str, Any]) -> Control:
     load = _entry(scenario, str(message["id"]))
     laws = evidence.run.manifest["card"].get("overrides", ())
     for override, law in reversed(list(zip(transport.get("overrides") or (), laws, strict=True))):
-        if _fits(message["src"], override.get("host")) and _fits(load, override.get("workload")):
+        if fits(message["src"], override.get("host")) and fits(load, override.get("workload")):
             return Control(override["cc"], bool(law["transport"]["window_bytes"]))
     return Control(transport["cc"], _windowed(transport))
 
@@ -43,12 +43,8 @@ def _entry(scenario: Mapping[str, Any], message: str) -> str:
     return max((it for it in names if message.startswith(f"{it}/")), key=len, default="")
 
 
-def _fits(name: str, pattern: str | None) -> bool:
-    return pattern is None or fnmatchcase(name, pattern)
-
-
 def _windowed(transport: Mapping[str, Any]) -> bool:
-    """By transport.window; with auto, whether the control, or its set of parameters, brings one."""
+    """By transport.window; with auto, whether the control, or its set of parameters, has a window."""
     window = transport.get("window")
     if window not in {None, "auto"}:
         return bool(window != "off")

@@ -14,7 +14,6 @@ from fabric.explain.diff import messages_title, row_change, short_text, side_tex
 from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import KEY, Focus, opening, pane, step
 from fabric.render.document import Answer, Column, Document, LayeredMap, Pane, Prose, Section, Status, Table, Unit, show
-from fabric.units import PS_PER_NS
 
 _HEADLINE: Final = ("slowdown.p99", "fct.p99", "goodput.total", "drops.total", "pfc.pauses", "messages.done")
 """Metrics that the verdict names first."""
@@ -74,7 +73,7 @@ def _most_different(panes: tuple[Pane, Pane], layer: int, intervals: int) -> int
 
 
 def _map(runs: tuple[Evidence, Evidence], names: tuple[str, str], focuses: tuple[Focus, Focus]) -> LayeredMap:
-    sample_ns = max(int(it.run.manifest["sampling_ps"]) // PS_PER_NS for it in runs)
+    sample_ns = max(it.run.sampling_ns for it in runs)
     edges = layers.equal_edges(sample_ns, max(it.end_ns for it in runs))
     while True:
         made = [layers.layers_within(it, edges) for it in runs]

@@ -1,12 +1,12 @@
-"""Which way a lost frame of a message's queue pair was going: forth, with data, or back, with an answer to it.
+"""Direction of a lost frame of a message's queue pair: forth, with data, or back, with an answer to data.
 
-The event log has no kind of frame. Three questions in this order tell:
+The event log has no kind of frame. The first of these rules that applies decides:
 
-1. its size: an answer (ACK, NAK, CNP) has no payload. Where the last packet of a message is as small, it says nothing;
-2. the port that it left by, or was to leave by: the shortest paths from the sender are forth, those to it back. Where
-   the reason is judged on arrival, the event is at the port that it came in by, and the port at the other end of the
-   cable is the one that it left by;
-3. none: after a change of routes frames also take ports that are on no shortest path. Then it is unknown.
+1. its size: an answer (ACK, NAK, CNP) has no payload. The size does not decide where the last packet of a message is as
+   small as an answer;
+2. its egress port: ports on the shortest paths from the sender are forth, ports on those to the sender back. A frame
+   that is discarded on arrival has its event at the ingress port, so its egress port is the other end of that cable;
+3. otherwise it is unknown: after a change of routes frames also take ports that are on no shortest path.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ ON_ARRIVAL: Final = frozenset(
         DropReason.RX_BUFFER,
     }
 )
-"""Reasons that are counted at the port that the frame came in by; the others at the one that it was to leave by."""
+"""Reasons that are counted at the ingress port of the frame; the others are counted at its egress port."""
 
 
 class Direction(StrEnum):
-    """Of a frame between the two hosts of a message."""
+    """Direction of a frame between the two hosts of a message."""
 
     FORTH = "forth"
     BACK = "back"
@@ -46,12 +46,12 @@ class Direction(StrEnum):
 
 
 class Directions:
-    """Of the frames of one queue pair.
+    """Directions of the frames of one queue pair.
 
     Parameters
     ----------
-    ends : names of its sending and its receiving host; None: not known, so that ports do not tell
-    path : ports 'device:port' that its data left by at the end of the run
+    ends : names of its sending and its receiving host; None: unknown, so rule 2 has the ports of `path` alone
+    path : egress ports 'device:port' of its data at the end of the run
     sizes_bytes : (n,) payloads of its messages
     """
 
@@ -69,13 +69,13 @@ class Directions:
 
     @classmethod
     def of_message(cls, evidence: Evidence, message: Mapping[str, Any]) -> Directions:
-        """Of the queue pair of a row of messages.parquet."""
+        """Directions in the queue pair of a row of messages.parquet."""
         table = evidence.run.messages(["qp", "size_bytes"])
         sizes_bytes = integers(table["size_bytes"], 0)[integers(table["qp"], -1) == message["qp"]]
         return cls(evidence, message["qp"], (message["src"], message["dst"]), message["path"] or (), sizes_bytes)
 
     def of(self, port: int, reason: DropReason, size_bytes: int) -> Direction:
-        """Of a frame that the log has at a port for a reason; size_bytes: FCS included, 0 where it is not known."""
+        """Direction of a frame that was discarded at a port for a reason; size_bytes: FCS included, 0 where unknown."""
         answer, data = size_bytes in self._answers, size_bytes in self._data
         if answer != data:
             return Direction.BACK if answer else Direction.FORTH
@@ -86,7 +86,7 @@ class Directions:
 
 
 def _sizes(evidence: Evidence, qp: int, sizes_bytes: NDArray[np.int64]) -> tuple[frozenset[int], frozenset[int]]:
-    """(of answers, of data) in bytes: all sizes that frames of a queue pair have, with and without an outer header."""
+    """(sizes of answers, sizes of data) in bytes of a queue pair's frames, with and without an outer header."""
     card = evidence.run.manifest["card"]
     full = evidence.full_payload_bytes(qp)
     payloads = {full, *((sizes_bytes - 1) % full + 1).tolist()}

@@ -75,14 +75,9 @@ class Evidence:
         """As end_ns, in picoseconds."""
         return self.end_ns * PS_PER_NS
 
-    @cached_property
-    def _port_of(self) -> dict[tuple[str, str], int]:
-        return {(self.fabric.node_of(port.id).name, port.name): int(port.id) for port in self.fabric.ports}
-
     def port_named(self, name: str) -> int:
         """PortId of 'leaf1:Ethernet4'."""
-        device, _, port = name.partition(":")
-        return self._port_of[device, port]
+        return int(self.fabric.port_called[name])
 
     def ports_of(self, table: pa.Table) -> NDArray[np.int64]:
         """PortId of every row by its columns device and port; -1 where the row is about no port."""
@@ -100,7 +95,7 @@ class Evidence:
         pairs, inverse = np.unique(codes, return_inverse=True)
         device_names, port_names = device.dictionary.to_pylist(), [*ports.dictionary.to_pylist(), ""]
         ids = [
-            self._port_of.get((device_names[pair // n_ports], port_names[pair % n_ports]), -1)
+            self.fabric.port_called.get(f"{device_names[pair // n_ports]}:{port_names[pair % n_ports]}", -1)
             for pair in pairs.tolist()
         ]
         return np.array(ids, dtype=np.int64)[inverse.reshape(-1)]

@@ -50,7 +50,7 @@ KEYS: Final = (PAUSES, QUEUE, ECN, LOAD, BALANCE, LOSS, HOLES, LINKS, JOB)
 
 def edges_of(evidence: Evidence, most: int = MAX_INTERVALS) -> NDArray[np.int64]:
     """Bounds of at most so many equal intervals, each of one or more whole samples; the last may be shorter."""
-    return equal_edges(int(evidence.run.manifest["sampling_ps"]) // PS_PER_NS, evidence.end_ns, most)
+    return equal_edges(evidence.run.sampling_ns, evidence.end_ns, most)
 
 
 def equal_edges(sample_ns: int, end_ns: int, most: int = MAX_INTERVALS) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""When shortest paths were computed again after a cable's carrier, and which field of the scenario decided it.
+"""When shortest paths were computed again after a cable's carrier changed, and which field of the scenario decided it.
 
 Until then switches send into the cable that is down: a black hole with a known end. With a control plane its timers
 decide, and with given routes nothing is repaired.
@@ -37,9 +37,7 @@ class Repair(NamedTuple):
 
 
 def repairs(run: RunDir) -> list[Repair]:
-    """Every one, in order of time, also those that the end of the run came before; none where shortest paths are not
-    computed.
-    """
+    """Every repair in order of time, also after the end of the run; none where routes are no shortest paths."""
     resolved = run.manifest["scenario"]["resolved"]
     delay = resolved["run"].get("reroute_delay")
     if resolved.get("routing", "shortest-path") != "shortest-path" or delay is None:
@@ -48,7 +46,7 @@ def repairs(run: RunDir) -> list[Repair]:
     shown = show(delay_ns, Unit.NS)
     fabric, found = run.fabric, dict[tuple[str, bool, int], Repair]()
     for row in run.events(list(_KINDS), ["time_ns", "kind", "device", "port"]).to_pylist():
-        here = next(it for it in fabric.by_name[row["device"]].ports if fabric.ports[it].name == row["port"])
+        here = fabric.port_called[f"{row['device']}:{row['port']}"]
         ends = sorted((int(here), int(fabric.ports[here].peer)))
         cable, up, time_ns = "--".join(map(fabric.port_name, ends)), row["kind"] == "link_up", int(row["time_ns"])
         devices = frozenset(fabric.node_of(end).name for end in ends)
@@ -65,7 +63,7 @@ def _back(cut: Repair, found: Iterable[Repair]) -> int | None:
 
 
 def black_hole_text(run: RunDir, lost: Sequence[Lost], emptied: Sequence[Emptied], timer: str | None) -> str:
-    """Why packets were sent into a cable that was down, until when, and what to try; '' where none was.
+    """Why packets were sent into a cable that was down, until when, and what to try; '' where no packet was.
 
     Parameters
     ----------
@@ -73,8 +71,7 @@ def black_hole_text(run: RunDir, lost: Sequence[Lost], emptied: Sequence[Emptied
     timer : the resolved transport.retransmit_timeout, which decides how long the message then waits
     """
     places = [(it.device, moment) for it in lost if it.reason is DropReason.LINK_DOWN for moment in it.moments_ns]
-    nodes = run.fabric
-    places += [(nodes.node_of(it.port).name, it.time_ns) for it in emptied if it.reason == "link_down"]
+    places += [(run.fabric.node_of(it.port).name, it.time_ns) for it in emptied if it.reason == "link_down"]
     into = [
         it
         for it in repairs(run)
@@ -89,7 +86,9 @@ def black_hole_text(run: RunDir, lost: Sequence[Lost], emptied: Sequence[Emptied
         for it in into[:2]
     ]
     more = [f"and {len(into) - 2} more cables"] if len(into) > 2 else []
-    second = "" if timer in {None, "off"} else f", or a shorter {_TIMER} ({show(_ns(timer), Unit.NS)})"
+    second = ""
+    if timer is not None and timer != "off":
+        second = f", or a shorter {_TIMER} ({show(parse_time_ps(timer) // PS_PER_NS, Unit.NS)})"
     return "; ".join([*texts, *more, f"try a shorter {FIELD}{second}"])
 
 
@@ -100,7 +99,3 @@ def _until(cut: Repair, end_ns: int) -> str:
     if cut.computed_ns > end_ns:
         return "routes still led there when the run ended"
     return f"routes led there until {show(cut.computed_ns, Unit.NS)}"
-
-
-def _ns(text: str | None) -> int:
-    return parse_time_ps(text or "0ns") // PS_PER_NS

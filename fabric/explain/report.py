@@ -66,7 +66,7 @@ def compose(
     sentences = tuple(Prose(it["text"], _LEVELS[it["level"]]) for it in run.summary["verdict"])
     found = cause(evidence)
     headline = found or run.summary["headline"]
-    if focus is not None and focus.headline:  # metrics know the root: what is below it on the page has the same order
+    if focus is not None and focus.headline:  # as in the first block of the page, which has the root cause from metrics
         headline = focus.headline
         sentences = (*sentences[:1], *((Prose(found, Status.WARNING),) if found else ()), *sentences[1:])
     expectations = run.summary["expectations"]

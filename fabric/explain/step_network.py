@@ -5,15 +5,14 @@ Every instant from posting to arrival counts for the first of these that applies
 1. a port on its path was paused in its class: the origin of the pause tree is the cause;
 2. data of its queue pair had been lost and was not recovered yet, or the acknowledgement that would have stopped its
    timer had been lost;
-3. its reaction point allowed less than 95 % of line rate: the port on the path that marked most is named, and told as
-   a collision where the ECMP hash had given it more than its share (balance.py);
+3. its reaction point allowed less than 95 % of line rate: the port on the path that marked most is named, as an ECMP
+   collision where the hash had given it more than its share (balance.py);
 4. an earlier message of its queue pair had not arrived yet;
-5. none of these: its own way, which is propagation and latency, transmission, and the rest queueing.
+5. none of these: its own transfer, which is propagation and latency, transmission, and the rest queueing.
 
-Intervals of rule 5 have no order in time, so they are told as propagation, transmission, queueing; the latter is a
-collision as in rule 3. Where a link of
-the path ran below its speed, what it took longer is the link's: its share of rules 4 and 5, and pauses and marks that
-began at its port.
+Intervals of rule 5 have no order in time, so they are listed as propagation, transmission, queueing; queueing may be an
+ECMP collision as in rule 3. Where a link of the path ran below its speed, the additional time is the link's: its share
+of rules 4 and 5, and pauses and marks that began at its port.
 """
 
 from __future__ import annotations
@@ -115,22 +114,22 @@ class Network:
                     peer = fabric.node_of(sender).name
                     cause = slow or f"pause that began at {origin_text(fabric, span.origin)}"
                     yield held, "paused", f"{name} by {peer}", cause
-        for drop, until, what, place in self._losses(sent):
-            yield [(drop, until)], "lost, not recovered yet", place.partition(" ")[0], f"{what} lost at {place}"
+        for drop, until, device, cause in self._losses(sent):
+            yield [(drop, until)], "lost, not recovered yet", device, cause
         throttled = self._throttled(sent)
         if throttled:
             where, cause = self._marker(sent)
             yield throttled, "rate below line rate", where, cause
 
     @cached_property
-    def _drops(self) -> dict[int, list[tuple[int, int, str, int]]]:
+    def _drops(self) -> dict[int, list[tuple[int, int, DropReason, int]]]:
         """Queue pair -> (moment in ns, PortId, reason, bytes of the frame)."""
         events = self._evidence.events(["drop"])
-        found: dict[int, list[tuple[int, int, str, int]]] = {}
+        found: dict[int, list[tuple[int, int, DropReason, int]]] = {}
         columns = (events[name].tolist() for name in ("qp", "time_ps", "port", "reason", "a"))
-        for qp, time_ps, port, reason, size_bytes in zip(*columns, strict=True):
+        for qp, time_ps, port, name, size_bytes in zip(*columns, strict=True):
             if qp >= 0 and port >= 0:
-                found.setdefault(qp, []).append((time_ps // PS_PER_NS, port, reason, size_bytes))
+                found.setdefault(qp, []).append((time_ps // PS_PER_NS, port, DropReason[name.upper()], size_bytes))
         return found
 
     @cached_property
@@ -148,15 +147,17 @@ class Network:
         return {int(it): np.sort(times[qp == it]) for it in np.unique(qp)}
 
     def _losses(self, sent: Sent) -> Iterator[tuple[int, int, str, str]]:
-        """(from, to, what was lost, device with reason).
+        """(from, to, device, cause).
 
-        Data arrives whether acknowledgements do or not, unless a window waits for one. A lost one was the last only
-        where the timer ran out no later than its length after the loss: every progress starts it again.
+        Lost acknowledgements do not delay data, unless a window waits for one. A lost one was the last only where the
+        timer ran out no later than its length after the loss, because every progress starts it again.
         """
         inside = [it for it in self._drops.get(sent.qp, ()) if sent.start_ns <= it[0] < sent.end_ns]
-        directions = self._directions(sent) if inside else None
-        for drop, port, name, size_bytes in inside:
-            back = directions and directions.of(port, DropReason[name.upper()], size_bytes) is Direction.BACK
+        if not inside:
+            return
+        directions = self._directions(sent)
+        for drop, port, reason, size_bytes in inside:
+            back = directions.of(port, reason, size_bytes) is Direction.BACK
             times = (self._timeouts if back else self._recoveries).get(sent.qp, np.empty(0, np.int64))
             place = int(np.searchsorted(times, drop, side="right"))
             until = int(times[place]) if place < len(times) else sent.end_ns
@@ -164,8 +165,9 @@ class Network:
                 continue
             what = "acknowledgements" if back else "packets"
             device = self._evidence.fabric.node_of(port).name
-            hole = ", a black hole" if DropReason[name.upper()] in HOLE_REASONS else ""
-            yield drop, min(max(until, drop + 1), sent.end_ns), what, f"{device} ({name}{hole})"
+            hole = ", a black hole" if reason in HOLE_REASONS else ""
+            cause = f"{what} lost at {device} ({reason.name.lower()}{hole})"
+            yield drop, min(max(until, drop + 1), sent.end_ns), device, cause
 
     def _directions(self, sent: Sent) -> Directions:
         fabric, ends = self._evidence.fabric, None

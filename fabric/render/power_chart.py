@@ -7,8 +7,8 @@ from typing import Final
 
 from fabric.render.document import Chart, Document, Fact, Facts, Section, Series, Status, Unit, format_watts
 from fabric.render.plots import chart_svg
+from fabric.units import NS_PER_S
 
-_NS_PER_S: Final = 10**9
 _STYLE: Final = (
     "<style>svg{background:#fff;font:12px sans-serif}.grid{stroke:#ddd}.line{fill:none;stroke-width:2}"
     ".s0{stroke:#1b6ca8}text{fill:#333}</style>"
@@ -17,7 +17,7 @@ _STYLE: Final = (
 
 def power_chart(name: str, seconds: Sequence[float], watts: Sequence[float]) -> Chart:
     """Power of all GPUs of a run."""
-    line = Series("all GPUs", tuple(at * _NS_PER_S for at in seconds), tuple(watts))
+    line = Series("all GPUs", tuple(at * NS_PER_S for at in seconds), tuple(watts))
     return Chart(
         "power", f"{name}: power of all GPUs", "time", Unit.NS, "power of all GPUs", Unit.WATTS, (line,), stepped=False
     )

@@ -9,9 +9,7 @@ import numpy as np
 from fabric.errors import InputErrors, Problem
 from fabric.jobs.power import Levels, PowerTrace, power_trace
 from fabric.runs.rundir import RunDir
-from fabric.units import PS_PER_NS, PS_PER_S
-
-_NS_PER_S = PS_PER_S // PS_PER_NS
+from fabric.units import NS_PER_S
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,10 @@ def run_power(run: RunDir, levels: Levels, lag_s: float) -> RunPower:
     order = np.argsort(gpu, kind="stable")
     cuts = np.searchsorted(gpu[order], np.arange(1, len(hosts)))
     intervals = list(
-        zip(np.split(begin[taken][order] / _NS_PER_S, cuts), np.split(end[taken][order] / _NS_PER_S, cuts), strict=True)
+        zip(np.split(begin[taken][order] / NS_PER_S, cuts), np.split(end[taken][order] / NS_PER_S, cuts), strict=True)
     )
     first = np.minimum(first, last)
-    presence = [(float(a) / _NS_PER_S, float(b) / _NS_PER_S) for a, b in zip(first, last, strict=True)]
+    presence = [(float(a) / NS_PER_S, float(b) / NS_PER_S) for a, b in zip(first, last, strict=True)]
     busy = float((end[taken] - begin[taken]).sum()) / max(float((last - first).sum()), 1.0)
     trace = power_trace(intervals, presence, levels, lag_s)
-    return RunPower(len(hosts), float(first.min()) / _NS_PER_S, float(last.max()) / _NS_PER_S, min(busy, 1.0), trace)
+    return RunPower(len(hosts), float(first.min()) / NS_PER_S, float(last.max()) / NS_PER_S, min(busy, 1.0), trace)

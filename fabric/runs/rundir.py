@@ -22,6 +22,7 @@ from fabric.reading import json_value
 from fabric.runs import checkpoint, files, lock, parquet, parts, schemas
 from fabric.runs.topology_file import fabric_from_json
 from fabric.topology.model import Fabric
+from fabric.units import PS_PER_NS
 from fabric.visible import command, visible
 
 FORMAT: Final = 3
@@ -75,6 +76,11 @@ class RunDir:
     def status(self) -> str:
         """'running' (or killed), 'done', 'interrupted' or 'stopped-no-progress'."""
         return str(self.manifest["status"])
+
+    @property
+    def sampling_ns(self) -> int:
+        """Time between two samples of counters and gauges."""
+        return int(self.manifest["sampling_ps"]) // PS_PER_NS
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:

@@ -178,6 +178,11 @@ class Fabric:
         """'leaf1:Ethernet4', the name used in every table and metric."""
         return f"{self.node_of(port).name}:{self.ports[port].name}"
 
+    @cached_property
+    def port_called(self) -> Mapping[str, PortId]:
+        """Port by its port_name: 'leaf1:Ethernet4'."""
+        return {self.port_name(port.id): port.id for port in self.ports}
+
     def neighbours(self, node: NodeId | int) -> Iterator[tuple[Port, Node]]:
         """(own port, neighbour) for every cable of a node, in port order."""
         for port in self.nodes[node].ports:

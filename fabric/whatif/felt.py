@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.runs.rundir import RunDir
-from fabric.units import PS_PER_NS
 from fabric.whatif.damage import SLOWER
 from fabric.whatif.measure import MAX_CELLS, completion_ns, ends_ns, received
 
@@ -68,7 +67,7 @@ def felt(run: RunDir, baseline: RunDir, at_ns: int) -> Felt:
 
 def _payload(run: RunDir, baseline: RunDir, at_ns: int) -> tuple[Values, Values, Values]:
     """Samples (n,) from the failure on, ns; bytes (hosts, n) that hosts had received, in this run and without it."""
-    sampling = int(run.manifest["sampling_ps"]) // PS_PER_NS
+    sampling = run.sampling_ns
     end = int(run.summary["stop"]["time_ns"])
     names = [host.name for host in run.fabric.hosts]
     step = sampling * max(1, -(-len(names) * (end // sampling) // MAX_CELLS))

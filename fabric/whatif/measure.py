@@ -195,7 +195,7 @@ def _last_loss(run: RunDir, at_ns: int) -> int | None:
 
 def _outage(run: RunDir, baseline: RunDir, at_ns: int) -> tuple[int, int]:
     """(longest outage of a host that came back, hosts that did not), as in Compared."""
-    sampling = int(run.manifest["sampling_ps"]) // PS_PER_NS
+    sampling = run.sampling_ns
     end = int(run.summary["stop"]["time_ns"])
     names = [host.name for host in run.fabric.hosts]
     step = sampling * max(1, -(-len(names) * (end // sampling) // MAX_CELLS))

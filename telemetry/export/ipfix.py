@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.errors import FabricError
+from fabric.units import NS_PER_S
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.catalogue.spec import Kind
 from telemetry.export.grid import Sent, on_grid, sampled, usual_step_ns
@@ -33,7 +34,6 @@ from telemetry.ipfix import sai, wire
 from telemetry.ipfix.wire import Field, Template
 from telemetry.record.store import Store
 
-_NS_PER_S: Final = 1_000_000_000
 _HOST: Final = "host"
 """Role of a device that is no switch."""
 _COUNTER_BYTES: Final = 8
@@ -171,12 +171,12 @@ def write_ipfix(store: Store, out: BinaryIO, start_ns: int, interval_ns: int | N
     parts = 0
     for it in switches:
         it.lay_out(times_ns)
-        for data in it.head(int(times_ns[0]) // _NS_PER_S):
+        for data in it.head(int(times_ns[0]) // NS_PER_S):
             out.write(data)
             parts += 1
     for row, time_ns in enumerate(times_ns.tolist()):
         for it in switches:
-            for data in it.sample(row, time_ns // _NS_PER_S):
+            for data in it.sample(row, time_ns // NS_PER_S):
                 out.write(data)
                 parts += 1
     counters = [counter for it in switches for counter in it.counters]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from fabric.units import NS_PER_S
 from telemetry.gnmi.leaf import Form
 from telemetry.gnmi.query import Item, Query
 from telemetry.gnmi.reading import Reading
@@ -19,7 +20,6 @@ LOWEST_S: Final = 0.1
 """Least sample interval: the engine stops for readers every 0.05 s (telemetry/live/simulation.py)."""
 TARGET_DEFINED_S: Final = 10.0
 """Sample interval of counters where the target is to choose one, as SONiC reads its queues."""
-_NS_PER_S: Final = 1_000_000_000
 _COUNTED: Final = frozenset({Form.UINT64, Form.UINT32})
 
 
@@ -87,6 +87,6 @@ def subscriptions(asked: Any, mode: str, query: Query) -> list[Subscription]:  #
 
 def _seconds(interval_ns: int, name: str) -> float:
     """0 stays 0. Raises: Refusal (section 3.5.1.5.2)."""
-    if 0 < interval_ns < LOWEST_S * _NS_PER_S:
+    if 0 < interval_ns < LOWEST_S * NS_PER_S:
         raise Refusal(Code.INVALID_ARGUMENT, f"{name} of {interval_ns} ns is too short; least is {LOWEST_S:g} s")
-    return interval_ns / _NS_PER_S
+    return interval_ns / NS_PER_S

@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import parse_qs
 
 from fabric.errors import FabricError, InputErrors, Problem
-from fabric.units import PS_PER_NS, PS_PER_S
+from fabric.units import NS_PER_S, PS_PER_NS, PS_PER_S
 from telemetry.export.server import Beside
 from telemetry.live.audit import AuditError, AuditLog, shortened
 from telemetry.live.mailbox import BusyError
@@ -38,7 +38,6 @@ MAX_BODY_BYTES: Final = 65_536
 """The largest fault is a list of host names."""
 _LENGTH_DIGITS: Final = 12
 """Maximum digits of a Content-Length."""
-_NS_PER_S: Final = 1_000_000_000
 _MAX_FIELDS: Final = 16
 """Maximum fields of a query; no route reads more than two."""
 
@@ -188,7 +187,7 @@ class Api:
             found = self._carry_out(route, handler, given)
             result, facts = "200 OK", {"name": found["name"]} if "name" in found else {}
             at_s: float = found["at_seconds"] if "at_seconds" in found else found["sim_time_seconds"]
-            facts |= {"pass": found["pass"], "sim_time_ns": round(at_s * _NS_PER_S)}
+            facts |= {"pass": found["pass"], "sim_time_ns": round(at_s * NS_PER_S)}
         except Refusal as refusal:
             number, now_ps = self._simulation.moment
             result, facts = refusal.status, {"why": refusal.text, "pass": number, "sim_time_ns": now_ps // PS_PER_NS}

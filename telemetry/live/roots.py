@@ -25,7 +25,7 @@ from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import EventKind
 from fabric.scenario.inject import Change as LiveChange
 from fabric.topology.model import Fabric
-from fabric.units import PS_PER_NS
+from fabric.units import NS_PER_S, PS_PER_NS
 from telemetry.catalogue.derive import RunInfo
 from telemetry.catalogue.observation import observe
 from telemetry.diagnosis.changes import Change, before
@@ -45,7 +45,6 @@ MOST_SAMPLES: Final = 4096
 MOST_CHANGES: Final = 4_000_000
 """Some 64 MB."""
 REST: Final = 10
-_NS_PER_S: Final = 1_000_000_000
 _CABLES: Final = {
     int(EventKind.LINK_DOWN): "link_down",
     int(EventKind.LINK_UP): "link_up",
@@ -199,8 +198,8 @@ class LiveRoots(Observer):
         found = diagnose(state.store, self._fabric)
         return {
             "pass": state.number,
-            "from_seconds": int(times_ns[0]) / _NS_PER_S if times_ns.size else 0.0,
-            "until_seconds": int(times_ns[-1]) / _NS_PER_S if times_ns.size else 0.0,
+            "from_seconds": int(times_ns[0]) / NS_PER_S if times_ns.size else 0.0,
+            "until_seconds": int(times_ns[-1]) / NS_PER_S if times_ns.size else 0.0,
             "roots": sorted(self._rows(found, state), key=_urgency),
         }
 
@@ -219,8 +218,8 @@ class LiveRoots(Observer):
                 "class": root.priority,
                 "members": list(root.members),
                 "rank": root.rank,
-                "since_seconds": root.began_ns / _NS_PER_S,
-                "until_seconds": root.ended_ns / _NS_PER_S,
+                "since_seconds": root.began_ns / NS_PER_S,
+                "until_seconds": root.ended_ns / NS_PER_S,
                 "open": root.ended_ns >= state.now_ns,
                 "confidence": confidence.probability(root, found, IDEAL),
                 "evidence": list(root.evidence),

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from fabric.errors import FabricError
 from fabric.render.document import Document, Prose, Section, Status, worst
-from fabric.units import listed
+from fabric.units import NS_PER_S, listed
 from telemetry.live.shown import time_text
 from telemetry.sources.roots_table import STATUS_OF_RANK, and_more, roots_table
 
-_NS_PER_S: Final = 1e9
 _PARTS: Final = ("device", "port", "class", "members", "open", "change_before", "runbooks", "playbook")
 """Fields of a root that its row does not have."""
 _NOTE: Final = (
@@ -36,8 +35,8 @@ def _page(url: str, found: Mapping[str, Any]) -> Document:
         return Document("Roots", url, Status.GOOD, verdict, (), (Section("roots", "Root causes", (Prose(_NOTE),)),))
     rows = tuple(
         (
-            it["kind"], it["place"], listed(it["members"], 3), round(it["since_seconds"] * _NS_PER_S),
-            round(it["until_seconds"] * _NS_PER_S), it["confidence"],
+            it["kind"], it["place"], listed(it["members"], 3), round(it["since_seconds"] * NS_PER_S),
+            round(it["until_seconds"] * NS_PER_S), it["confidence"],
         )
         for it in roots
     )  # fmt: skip

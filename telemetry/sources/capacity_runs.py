@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from fabric.runs.rundir import RunDir
-from fabric.units import PS_PER_NS
 from telemetry.capacity.history import Reading
 
 QUANTILE = 95
@@ -26,7 +25,7 @@ def readings(runs: Sequence[tuple[float, Path]]) -> Iterator[Reading]:
     for time_s, path in runs:
         run = RunDir.open(path)
         fabric = run.fabric
-        sampling = int(run.manifest["sampling_ps"]) // PS_PER_NS
+        sampling = run.sampling_ns
         end = int(run.summary["stop"]["time_ns"])
         grid = np.arange(sampling, max(end, sampling) + 1, sampling)
         table = run.timeseries(["tx_utilisation_ratio"], ["time_ns", "device", "port", "value_ratio"])

@@ -250,9 +250,7 @@ def _links(run: RunDir) -> Iterator[Change]:
     """Every run has these events."""
     rows = run.events([*CARRIER, SPEED], ["time_ns", "kind", "device", "port", "a", "b"]).to_pylist()
     for row in rows:
-        row["port"] = next(
-            it for it in run.fabric.by_name[row["device"]].ports if run.fabric.ports[it].name == row["port"]
-        )
+        row["port"] = run.fabric.port_called[f"{row['device']}:{row['port']}"]
     return of_cables(run.fabric, rows)
 
 

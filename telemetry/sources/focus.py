@@ -62,7 +62,7 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
     first = roots[0]
     meaning = MEANINGS[first.kind]
     hurt = hurt_by(evidence, first)
-    [incident] = completed(evidence.run, [first], control=control)
+    [incident] = completed(evidence.run, [first], control=control, evidence=evidence)
     facts = (
         Fact("kind", "Kind", first.kind.value),
         Fact("place", "Where", first.place),

@@ -187,17 +187,19 @@ def incidents_of(run: RunDir, view: str = IDEAL) -> list[Incident]:
     return completed(run, roots_of(run, view, control), view, control)
 
 
-def completed(run: RunDir, roots: list[Root], view: str = IDEAL, control: ControlRun | None = None) -> list[Incident]:
-    """Incidents of roots that are known already."""
+def completed(
+    run: RunDir, roots: list[Root], view: str = IDEAL, control: ControlRun | None = None,
+    evidence: Evidence | None = None,
+) -> list[Incident]:  # fmt: skip
+    """Incidents of roots that are known already. evidence: that of the run, where there is one already."""
     if not roots:
         return []
     log, confidence = log_of(run, control), table_of_confidence()
-    sample_ns = int(run.manifest["sampling_ps"]) // PS_PER_NS
-    evidence = Evidence(run)  # it reads nothing before it is asked, and every table once
+    evidence = evidence or Evidence(run)  # one for all roots: it reads each table once, and only when needed
     return [
         Incident(
             it, confidence.probability(it, roots, view), hurt(run, it, evidence),
-            before(it, log, run.fabric, sample_ns),
+            before(it, log, run.fabric, run.sampling_ns),
         )
         for it in roots
     ]  # fmt: skip

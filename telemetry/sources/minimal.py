@@ -237,8 +237,7 @@ def _target(root: Root, fabric: Fabric) -> Target:
     other: tuple[str, ...] = ()
     node = fabric.by_name.get(root.device)
     if node is not None and root.port:
-        port = next(it for it in node.ports if fabric.ports[it].name == root.port)
-        peer = fabric.node_of(fabric.ports[port].peer)
+        peer = fabric.peer_of(fabric.port_called[f"{root.device}:{root.port}"])
         other = places[peer.name]
         if root.kind in _OF_TIERS and min(node.tier, peer.tier) >= 0:
             return root.kind, (f"tier {node.tier}",), (f"tier {peer.tier}",), root.priority

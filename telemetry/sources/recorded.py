@@ -58,5 +58,4 @@ def control_of(run: RunDir) -> ControlRun | None:
 
 
 def _place(run: RunDir, event: Mapping[str, Any]) -> tuple[int, int]:
-    node = run.fabric.by_name[event["device"]]
-    return next(port for port in node.ports if run.fabric.ports[port].name == event["port"]), int(event["class"])
+    return run.fabric.port_called[f"{event['device']}:{event['port']}"], int(event["class"])

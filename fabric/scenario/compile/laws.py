@@ -84,7 +84,7 @@ def chooser(scenario: Scenario, fabric: Fabric, path: str, problems: list[Proble
         hosts = np.array([override.host is None or fnmatchcase(name, override.host) for name in names], np.bool_)
         for field, pattern, known, any_ in (
             ("host", override.host, names, hosts.any()),
-            ("workload", override.workload, loads, any(_fits(name, override.workload) for name in loads)),
+            ("workload", override.workload, loads, any(fits(name, override.workload) for name in loads)),
         ):
             if not any_:
                 what = "hosts" if field == "host" else "entries of workload"
@@ -95,14 +95,15 @@ def chooser(scenario: Scenario, fabric: Fabric, path: str, problems: list[Proble
     def laws(src: Ints, load: str) -> Ints:
         found = np.zeros(len(src), np.int64)
         for number, (hosts, pattern) in enumerate(rows, 1):
-            if _fits(load, pattern):
+            if fits(load, pattern):
                 found[hosts[src]] = number
         return found
 
     return laws
 
 
-def _fits(name: str, pattern: str | None) -> bool:
+def fits(name: str, pattern: str | None) -> bool:
+    """Whether a field host or workload of an override is about a name; absent it is about all."""
     return pattern is None or fnmatchcase(name, pattern)
 
 

@@ -212,10 +212,7 @@ def depth_curves(snapshots: Iterable[Snapshot], poller: Poller, place: Place) ->
 
 
 def _queue_of(now: Snapshot, place: Place) -> tuple[int, int]:
-    port = next(
-        it.id for it in now.fabric.ports if it.name == place.port and now.fabric.nodes[it.node].name == place.device
-    )
-    return port, place.queue or 0
+    return now.fabric.port_called[f"{place.device}:{place.port}"], place.queue or 0
 
 
 def _places(
