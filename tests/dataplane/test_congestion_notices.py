@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 from test_load_balancing import compiled, ended, uplinks
 
+from fabric import shipped
 from fabric.cli.main import main
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.compiled.jit import entry
@@ -148,6 +149,15 @@ def test_a_notice_does_not_count_for_hosts_that_the_neighbour_reaches_by_another
 def test_notices_without_effect_are_refused(switches: dict[str, Any], text: str) -> None:
     with pytest.raises(InputErrors, match=text):
         compiled(switches)
+
+
+def test_notices_are_refused_where_switches_tunnel(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["switches.load_balancing=adaptive", "switches.congestion_notices=50KB"]
+    words = (word for it in sets for word in ("--set", it))
+    assert main(["scenario", "check", str(shipped.scenario(Path("tenant-routing"))), *words]) == 2
+    refused = capsys.readouterr().err
+    assert "switches.congestion_notices: does not work with vxlan" in " ".join(refused.split())
+    assert "remove congestion_notices or vxlan" in refused
 
 
 def path_shown(switches: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
