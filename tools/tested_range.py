@@ -1,8 +1,8 @@
-"""At what the lowest end of Numba's range passed last: lock/tested-range.json, which `make test-version-range` writes.
+"""lock/tested-range.json: with which versions and sources the lowest end of Numba's range passed last.
 
-The gate runs with the highest end; the lowest takes minutes, so the gate compares this record with what it is about
-(docs/decisions/0155): the versions of Numba and of what Numba compiles with, at both ends, and the sources that use its
-internals. Where one of them has changed since, the gate fails and names it.
+`make test-version-range` writes it. The gate runs with the highest end, because the lowest takes minutes; instead it
+compares the record with the present state (docs/decisions/0155): the versions of Numba and of what Numba compiles with,
+at both ends, and the sources that use its internals. Where one of them has changed since, the gate fails and names it.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ The kernels use Numba's internals, so pyproject.toml bounds Numba from both side
     newest     today's newest release of everything that is allowed, whatever is locked; only where it is asked for
 
 Each end imports every module, checks tests/goldens, and runs the tests of the engine and of captures; with --whole it
-runs all of `make test` instead. Where the lowest passes, lock/tested-range.json records at what, and the gate, which
-has the highest, compares it (tools/tested_range.py). The exit status is 1 where an end fails, and the last lines name
-what failed. Lower bounds are tried with Python 3.11 or 3.12: newer versions of Python have no wheels of packages that
-old, and pip chooses newer ones there by itself.
+runs all of `make test` instead. Where the lowest passes, lock/tested-range.json records the versions and sources, and
+the gate, which runs with the highest, compares them (tools/tested_range.py). The exit status is 1 where an end fails,
+and the last lines name what failed. Lower bounds are tried with Python 3.11 or 3.12: newer versions of Python have no
+wheels of packages that old, and pip chooses newer ones there by itself.
 """
 
 from __future__ import annotations

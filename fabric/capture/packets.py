@@ -135,14 +135,14 @@ class Packets:
         }
 
     def _notice(self, row: np.void, cable: tuple[str, str]) -> Frame:
-        """No vendor publishes the format: the position of the port at its switch, and ns, under a type for experiments
-        (IEEE 802 clause 9.2.4).
+        """No vendor publishes the format. Here it is the index of the port at its switch and the time in ns, under an
+        EtherType for experiments (IEEE 802 clause 9.2.4).
         """
-        told = int(self._fabric.ports[int(row["in_port"])].index).to_bytes(2) + int(row["seq"]).to_bytes(4)
+        notice = int(self._fabric.ports[int(row["in_port"])].index).to_bytes(2) + int(row["seq"]).to_bytes(4)
         return {
             "ethernet": {"source": cable[0], "destination": cable[1], "type": _EXPERIMENTAL},
-            "payload": told.hex(),
-            "zeros": int(row["size"]) - _FCS - _ETHERNET - len(told),
+            "payload": notice.hex(),
+            "zeros": int(row["size"]) - _FCS - _ETHERNET - len(notice),
         }
 
     def _ends(self, row: np.void, out: int, cable: tuple[str, str]) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def _list(*, as_json: bool) -> None:
     width = max(len(it.name) for it in DEMOS)
     for it in DEMOS:
         print(f"{it.name:<{width}}  {it.question}")
-    print(f"\nPlay one: fabric demo {DEMOS[0].name}")
+    print(f"\nRun one: fabric demo {DEMOS[0].name}")
     print(f"{_FIRST}.")
 
 

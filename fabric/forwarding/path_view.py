@@ -109,21 +109,23 @@ def explain_path(
 
 
 def _spreading(at: Forwarding, dst: int, path: Path) -> tuple[Prose, ...]:
-    """How the switch that spreads packets chooses, and of which queues behind its neighbours it is told."""
+    """How the switch that spreads packets chooses, and about which queues behind its neighbours it receives notices."""
     if path.end is not End.SPREAD:
         return ()
     last, switches = at.fabric.peer_of(path.ports[-1]), at.params.switches
     rule = switches[last.id].load_balance
     text = f"{last.name} sends {_RULES[rule]}."
-    told = []
+    announced = []
     for port in at.next_ports(last.id, dst) if rule in _BY_QUEUES else ():
         peer = at.fabric.peer_of(port)
         if not peer.is_host and switches[peer.id].notice_bytes:
             behind = [it for it in at.next_ports(peer.id, dst) if not at.fabric.peer_of(it).is_host]
-            told += [f"{at.fabric.port_name(it)} ({switches[peer.id].notice_bytes:,} bytes)" for it in behind]
-    if told:
-        shown = ", ".join(told[:_SHOWN]) + (f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else "")
-        text += f" It is told when so many bytes wait behind its neighbours: {shown}."
+            announced += [f"{at.fabric.port_name(it)} ({switches[peer.id].notice_bytes:,} bytes)" for it in behind]
+    if announced:
+        shown = ", ".join(announced[:_SHOWN])
+        if len(announced) > _SHOWN:
+            shown += f" and {len(announced) - _SHOWN} more"
+        text += f" It receives notices when so many bytes wait behind its neighbours: {shown}."
     return (Prose(text),)
 
 

@@ -101,7 +101,7 @@ def runs_of(facts: Facts, device: Device, case: CaseSpec, asked: int | None) -> 
         trial = run(made) if made.runnable else None
         report = CaseRun(case=case, scenario=scenario, bench=made, trial=trial)
         for check in case.checks:
-            if not check.scenarios or scenario.name in check.scenarios:
+            if check.is_of(scenario.name):
                 report.results.append(_judged(check, trial))
         yield report
 

@@ -191,6 +191,10 @@ class CheckSpec(Strict):
             raise ValueError("demands nothing; give holds, or reports for what is only shown")
         return self
 
+    def is_of(self, scenario: str) -> bool:
+        """Whether it is made in a scenario (or run) of the case."""
+        return not self.scenarios or scenario in self.scenarios
+
     @property
     def demands(self) -> tuple[Demand, ...]:
         """What it demands."""

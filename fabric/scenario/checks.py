@@ -180,10 +180,10 @@ def _switches(scenario: Scenario) -> _Found:
     chosen = {getattr(settings, "load_balancing", None) for _, settings in every}
     for path, settings in every:
         place = f"{path}.congestion_notices"
-        told = getattr(settings, "congestion_notices", None)
-        if told in (None, "off") or "congestion_notices" not in changed(settings, "switches"):
+        notices = getattr(settings, "congestion_notices", None)
+        if notices in (None, "off") or "congestion_notices" not in changed(settings, "switches"):
             continue
-        if told == 0:
+        if notices == 0:
             yield place, "is 0, so that an empty queue would count as congested", "give 1B or more, as 100KB, or off"
         if not chosen & {"adaptive", "flowlet"}:
             yield (

@@ -17,7 +17,7 @@ def remarks(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
 
 
 def of_losses(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
-    """One sentence where a packet that is lost can not be sent again by its timer within the run.
+    """One sentence where a packet that is lost cannot be sent again by its timer within the run.
 
     By default the timer of RDMA NICs is longer than many simulated runs. What is lost at the end of a message, or
     whole windows of it, waits for the timer, and counts as not delivered: an effect of the run's length alone.

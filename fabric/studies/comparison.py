@@ -55,9 +55,9 @@ BALANCERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "flowlet": {"switches.load_balancing": "flowlet"},
     "spray": {"switches.load_balancing": "spray"},
     "adaptive": {"switches.load_balancing": "adaptive"},
-    "adaptive-told": {"switches.load_balancing": "adaptive", "switches.congestion_notices": "50KB"},
+    "adaptive-notices": {"switches.load_balancing": "adaptive", "switches.congestion_notices": "50KB"},
 }
-"""Name -> the fields that it sets; e-ecmp hashes the destination queue pair as well, adaptive-told has congestion
+"""Name -> the fields that it sets; e-ecmp hashes the destination queue pair as well, adaptive-notices has congestion
 notices (docs/load-balancing.md).
 """
 

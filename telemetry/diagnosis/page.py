@@ -41,9 +41,9 @@ A later step leaves out what an earlier one explains.
    an egress queue that is not paused itself, or back to itself. Hosts: six storms at the watchdog are one
    intermittent fault; a receive buffer that held bytes is a slow receiver, an empty one a broken NIC; several ports of
    one host are one root. A host that sends no pause frames is a slow receiver, too, where its buffer held more than
-   arrives in 20 us. Queues that pause others: fewer marks than XOFFs, of which each queue of a switch has caused the
-   part that its paused time is of that of all; queues in general: CNPs that are ignored or never sent; else the load:
-   use of equal-cost links, or many senders at one host.
+   arrives in 20 us. Queues that pause others: fewer marks than XOFFs (the XOFFs of a switch are divided
+   among its queues in proportion to the pauses that each causes); queues in general: CNPs that are ignored or never
+   sent; else the load: use of equal-cost links, or many senders at one host.
 
 ## Kinds
 
@@ -80,8 +80,8 @@ That a change came before does not prove that it is the reason.
 
 **The probe mesh** is small messages between hosts of one leaf and between leaves (`scenarios/probe-mesh.yml`). Every
 probe that was lost, or late, votes for the cables on its way, in their direction; the one with the highest lower bound
-of its share of bad probes is a suspect, and what it explains votes no more. It sees what no counter has and cannot tell
-why; beside each suspect is what the counters say.
+of its share of bad probes is a suspect, and the probes that it explains no longer vote. The mesh finds losses that no
+counter has, but not their reason; the counters of each suspect are beside it.
 
 **The smallest scenario** is found by simulating smaller ones: without faults, entries of the workload, overlay and BGP,
 with fewer switches and hosts, shorter, with fewer names in lists, with defaults in place of settings. One is kept where
@@ -126,9 +126,9 @@ How often roots of a score were right was measured with tune seeds of `fabric ca
   bytes as it holds and two frames more, and is confirmed by two later samples. One or two frames are told only on
   cables that are mostly idle.
 - A leaf that hangs while it carries no traffic looks like lost BGP sessions, and is named as them.
-- Lost EVPN routes are those of the device that all of its neighbours have fewer from, while it has fewer from none;
-  where one of several neighbours has fewer, it is that one. Without the routes of each session it is the device that
-  lost most.
+- A loss of EVPN routes has its root at the device from which all neighbours have fewer routes, while it has as many as
+  before from each of them; where only one of several neighbours has fewer, the root is at that neighbour. Where the
+  routes of each session are not known, the root is at the device that lost most.
 - Elephants and polarisation differ by idle links and by the number of active queue pairs: no metric has flows.
 """
 

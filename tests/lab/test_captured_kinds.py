@@ -60,14 +60,14 @@ SILENT: Final[dict[str, Any]] = {
     "run": {"duration": "8ms", "stop": "duration"},
 }
 """Frames for a silent host are flooded until the fabric has learnt it, which its switches tell each other."""
-TOLD: Final[dict[str, Any]] = {
-    "name": "told",
+NOTICES: Final[dict[str, Any]] = {
+    "name": "notices",
     "topology": RACK | {"spines": 2, "link_overrides": [{"a": "leaf2", "b": "spine1", "rate": "25G"}]},
     "switches": {"load_balancing": "adaptive", "congestion_notices": "10KB"},
     "workload": [{"kind": "permutation", "size": "600KB", "shift": 3}],
     "run": {"duration": "1ms", "seed": 1},
 }
-"""A slow cable has a queue that its spine tells the other leaf of."""
+"""A slow cable has a queue, which its spine announces to the other leaf."""
 LOSSLESS: Final = LOSSY | {"pfc": "on", "switches": {**LOSSY["switches"], "memory": "1MB"}}
 
 
@@ -92,7 +92,7 @@ FABRICS: Final = {
     "tagged": of(LOSSY | {"transport": {"ip": 6, "vlan_tag": True}}, "host1:eth0", "data ack datagram", (0, 30)),
     "hpcc": of(LOSSLESS | {"transport": {"cc": "hpcc"}}, "leaf1:Ethernet0", "data ack", (0, 30)),
     "selective": of(LOSSY | {"transport": {"recovery": "out-of-order"}}, "leaf1:Ethernet0", "data ack", (0, 30)),
-    "told": of(TOLD, "spine1", "data ack notice", (0, 200)),
+    "notices": of(NOTICES, "spine1", "data ack notice", (0, 200)),
     "silent": of(SILENT, "host6:eth0 host4:eth0 spine1", "data ack arp flooded bgp", (990, 1200)),
 }
 FIELDS: Final = (

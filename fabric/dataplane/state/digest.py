@@ -74,8 +74,8 @@ _POINTERS = {
         "rx_notice_pkts",
     ),
     "queues": ("head", "tail", "share"),
-    # They follow from the others' history, so this digest is that of earlier versions. That of a run is not: its tables
-    # and time series have both (runs/content.py).
+    # They follow from the others' history; without them, this digest is that of earlier versions. The digest of a run
+    # is not, because its tables and time series have both (runs/content.py).
     "prios": ("begun_ps", "recent_ps"),
     "segments": ("first",),
     "rtransfers": ("ahead",),

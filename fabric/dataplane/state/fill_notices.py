@@ -1,4 +1,4 @@
-"""Tables of congestion notices (switch/notice): a row for each port of each neighbour that may tell of it."""
+"""Tables of congestion notices (switch/notice): for each port between switches, a row for each port of its peer."""
 
 from __future__ import annotations
 

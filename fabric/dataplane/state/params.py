@@ -162,7 +162,7 @@ class SwitchParams:
     hash_fields: int = int(FIVE_TUPLE)
     """Bitmap of HashField."""
     notice_bytes: int = 0
-    """Bytes waiting at a port to a switch from which on its neighbours are told; 0: never."""
+    """Bytes waiting at a port to a switch from which on its neighbours get congestion notices; 0: none are sent."""
     port_watchdogs: Mapping[int, WatchdogParams | None] = field(default_factory=dict)
     """By PortId, where they differ; with the poll interval and the rule of the switch's. None: not watched."""
 

@@ -325,7 +325,7 @@ NOTICE = table(  # (n_ports,) or (1,)  congestion notices of a switch port      
     ("level", U1), ("announced_ps", I8),         # announced last, and when
     ("first", U4), ("count", U4),                # slice of State.noticed: by index of the peer's port
 )                                                # writer: switch/notice
-NOTICED = table(("drain_ps", I8), ("until_ps", I8))  # what a port has been told of one of its peer's ports, until when
+NOTICED = table(("drain_ps", I8), ("until_ps", I8))  # of a port of the peer: what its last notice adds, until when
 SEGMENT = table(  # (n_switches * n_vnis,) a layer-2 VNI at a leaf                        owner: the leaf
     ("suppress", U1),            # answer ARP for known targets (RFC 7432 section 10)      writer: build, edits
     ("first", U4), ("count", U4),                # remote VTEPs of the flood list: a slice of State.vteps

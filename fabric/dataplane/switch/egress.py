@@ -157,7 +157,7 @@ def enqueue(state: State, device: int, port: int, q: int, packet: np.uint32, now
         state.packets[row["tail"]]["next"] = packet
     row["tail"] = packet
     if notice.are_used(state):
-        notice.look(state, device, port, now_ps)
+        notice.renew(state, device, port, now_ps)
     if not transmit.is_busy(state, port, now_ps):
         transmit_next(state, device, port, now_ps)
     elif out["free_pending"] == 0 and gate.may_leave(state, port, q):
@@ -217,7 +217,7 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         hooks.forwarded(state, device, port, packet, now_ps)
         transmit.launch(state, device, port, packet, end_ps)
         if notice.are_used(state):
-            notice.look(state, device, port, now_ps)
+            notice.renew(state, device, port, now_ps)
     if out["ctrl_head"] != 0 or gate.eligible(state, port) != 0:
         transmit.wake_when_free(state, device, port)
 

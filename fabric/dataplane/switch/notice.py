@@ -1,4 +1,4 @@
-"""Congestion notices: a switch tells its neighbours how long the queues of its ports to other switches are.
+"""Congestion notices: a switch announces to its neighbours how long the queues of its ports to other switches are.
 
 Rules
 1. A port to a switch has a level: level 1 begins with the threshold of its switch, each further one, up to 7, with
@@ -9,10 +9,10 @@ Rules
    time that its link needs for the bytes with which the level begins, 0 for level 0. It waits for the frame being sent,
    not for queues, crosses the cable, and takes effect after the time that a switch needs to obey a pause frame.
 4. A receiver adds that time to the drain time of its own port to this neighbour, for packets that the neighbour can
-   only send through ports with notices: the shortest of them counts. Its choice is otherwise as without notices
-   (switch/forward).
+   only send through ports with notices; of several ports the shortest time counts. Otherwise it chooses as without
+   notices (switch/forward).
 5. A level above 0 counts at a receiver for 100 us. While it lasts, the first frame that joins or leaves after half of
-   that has it announced again, so a lost notice and a dead neighbour mislead for a short time only.
+   that time announces it again, so a lost notice or a neighbour that has failed misleads for a short time only.
 
 Source: rule 1, eight bands, and rule 4 are Broadcom's dynamic and global load balancing as Juniper documents them for
 its QFX5240 (quality bands 0 to 7; each node floods the link qualities of its links with neighbours to them, and next
@@ -36,10 +36,13 @@ from fabric.dataplane.state.types import State
 from fabric.dataplane.transport.hpcc import waiting_bytes
 
 LEVELS: Final = 7
+"""Above level 0 (rule 1)."""
+HOLD_PS: Final = 100_000_000
+"""Time for which a level counts at a receiver (rule 5)."""
 _NOTICE: Final = int(PacketKind.NOTICE)
 _PS_PER_NS: Final = 1000
 _LONGEST_NS: Final = (1 << 32) - 1
-HOLD_PS: Final = 100_000_000
+"""Of the field of a notice that has the time."""
 u = np.uint32
 
 
@@ -59,8 +62,10 @@ def level_of(waiting: int, threshold_bytes: int) -> int:
 
 
 @kernel
-def look(state: State, device: int, port: int, now_ps: int) -> None:
-    """Frames have joined or left the queues of a port: announce another level (rules 1 and 2)."""
+def renew(state: State, device: int, port: int, now_ps: int) -> None:
+    """Compute the level of a port whose queues have changed; send notices where it differs from the announced one, or
+    where that one is due again (rules 1, 2 and 5).
+    """
     row = state.notices[u(port)]
     threshold, announced = i64(row["threshold_bytes"]), i64(row["level"])
     if threshold == 0:
@@ -71,7 +76,7 @@ def look(state: State, device: int, port: int, now_ps: int) -> None:
     if level == announced and not repeated:
         return
     if state.devices[device]["free_count"] < state.devices[device]["n_ports"]:
-        return  # only within an edit, which enters a device without a supply of rows: the next frame has it announced
+        return  # an edit may run before the device has its supply of free rows; the next frame announces the level
     row["level"], row["announced_ps"] = level, now_ps
     _announce(state, device, port, now_ps)
 
@@ -97,7 +102,7 @@ def _announce(state: State, device: int, port: int, now_ps: int) -> None:
 
 @kernel
 def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
-    """Take in a notice (rule 4). Called by engine/dispatch; the row of the frame is free afterwards."""
+    """Record what a notice says (rule 4), and free the row of its frame. Called by engine/dispatch."""
     row, frame = state.ports[port], state.packets[packet]
     row["rx_bytes"] += i64(frame["size"])
     row["rx_pkts"] += 1

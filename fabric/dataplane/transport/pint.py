@@ -106,7 +106,7 @@ def _power(state: State, logarithm: int) -> float:
 
 @kernel
 def _renew(state: State, port: int, rate_bps: int) -> None:
-    """A port has another speed than its terms are of."""
+    """Begin the terms of a port again, because its speed has changed."""
     kept, span_ns = state.load_terms[u(port)], float(state.config[0]["span_ns"])
     kept["rate_bps"], kept["bytes"], kept["other_bytes"] = rate_bps, 0, 0
     kept["queue_unit"] = _QUEUE_UNIT * _LOAD_UNIT * 1e9 / (rate_bps // 8) / span_ns / span_ns
@@ -217,7 +217,7 @@ def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int)
     units = _units(state, device, port, now_ps)
     if units > _MOST_UNITS or abs(2 * units - math.floor(2 * units + 0.5)) < _NEAR:
         units = computed_load(state, port) * _LOAD_UNIT
-    # What is rounded is known here, although the last bits of the load are not.
+    # The rounded numbers are those of the exact sum here, although the last bits of the sum are not.
     rounded = i64(math.floor(units + 0.5))
     state.loads[u(port)] = rounded
     state.load_terms[u(port)]["load_log"] = state.logs[rounded] + 1 if 0 < rounded < LOGARITHMS else 0

@@ -50,7 +50,7 @@ class FabricCaseRun(Report):
         """As Report has it; and the cables and queues that were not put to the test."""
         if self.trial is None:
             return self.subject.not_lowered
-        mine = [it for it in self.case.checks if not it.scenarios or self.run in it.scenarios]
+        mine = [it for it in self.case.checks if it.is_of(self.run)]
         names = {demand.left.name for it in mine for demand in it.demands}
         notes = untried(self.trial, names)
         if self.subject.pair_per_message:
@@ -109,11 +109,10 @@ def runs_of(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricCaseRun]:
             report = FabricCaseRun(case=case, scenario=one, subject=subject, trial=trial, run=run.name,
                                    lacking=lacking)  # fmt: skip
             for check in case.checks:
-                if check.scenarios and run.name not in check.scenarios:
-                    continue
-                found = _judged(check, trial, lacking)
-                if not (found.colour == "not run" and check.if_any):
-                    report.results.append(found)
+                if check.is_of(run.name):
+                    found = _judged(check, trial, lacking)
+                    if not (found.colour == "not run" and check.if_any):
+                        report.results.append(found)
             yield report
 
 

@@ -1,9 +1,9 @@
 """Every problem of a scenario file that one pass can find: a stage with problems does not hide those of later stages.
 
 Compilation stops at the first stage with problems, because the next one reads what is wrong. Here the parts that have
-problems are taken out, which are entries of `workload` and `faults` and single values, and the rest is checked again.
-A problem that only the missing part causes is no problem of the file, so of later passes those count that are about
-parts that nothing was taken out of.
+problems are removed (entries of `workload` and `faults`, and single values), and the rest is checked again. A problem
+that is there only because a part was removed is no problem of the file, so a later pass reports only problems of parts
+from which nothing was removed.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def _later(file: Path, sets: Sequence[str], first: Sequence[Problem]) -> list[Pr
             there = error.problems
         except FabricError:
             break
-        told = {(it.path, it.text) for it in (*first, *found)}
+        reported = {(it.path, it.text) for it in (*first, *found)}
         here = [_moved(it, kept) for it in there]
-        found += [it for it in here if (it.path, it.text) not in told and _is_its_own(it, touched)]
+        found += [it for it in here if (it.path, it.text) not in reported and _is_its_own(it, touched)]
     return found
 
 

@@ -221,7 +221,7 @@ MODELS: Final[Mapping[str, Model]] = {
             "Swift (SIGCOMM 2020): delays of fabric and host, targets by hops and flows, pacing below one packet",
             "CUBIC (RFC 9438) and, with loss_cut, DCTCP: the windows of TCP traffic beside RDMA, in a lossy class",
             "ECMP by hash with a seed per switch, weighted ECMP, packet spraying, flowlets, adaptive routing",
-            "congestion notices: a switch tells its neighbours of long queues, which adaptive routing then keeps off",
+            "congestion notices: a switch announces long queues to its neighbours, whose adaptive routing avoids them",
             "TTL: taken by switches that route, the outer one between VTEPs, none by bridges (RFC 1812, RFC 9135)",
             "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",
             "BGP and EVPN on every switch (routing: bgp): messages, timers, decisions, packets lost meanwhile",

@@ -371,8 +371,8 @@ class SwitchSettings(PortSettings):
     )
     congestion_notices: OffSize | None = Field(
         None,
-        description="Bytes waiting at a port to another switch from which on the neighbours are told, and at every "
-        "doubling; switches with adaptive or flowlet keep off what is behind such ports. off: they are not told.",
+        description="Bytes waiting at a port to another switch from which on, and at every doubling, the neighbours "
+        "get a congestion notice; those with adaptive or flowlet avoid the port. off: no notice is sent.",
     )
     flowlet_gap: TimePs | None = Field(None, gt=0, description="Idle time after which a flow may move; flowlet only.")
     watchdog: WatchdogOrOff | None = Field(None, description="PFC watchdog, or off.")
