@@ -13,7 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol
 
 from fabric.errors import FabricError
 from telemetry.anomaly.base import Detector, Score
@@ -22,13 +22,37 @@ from telemetry.anomaly.trial import measured
 _DEVIATIONS: Final = 4.0
 """Standard deviations from which on a scorer alarms."""
 _LEARN: Final = 100
-"""Samples after which it may, as river's GaussianScorer by default."""
+"""Samples before the first alarm of a scorer, as in river's GaussianScorer by default."""
+
+
+class _DriftDetector(Protocol):
+    """A detector of river.drift, as far as it is used here."""
+
+    drift_detected: bool
+
+    def update(self, x: float) -> object: ...
+
+
+class _Transformer(Protocol):
+    """A transformer of river.preprocessing, as far as it is used here."""
+
+    def learn_one(self, x: dict[str, float]) -> object: ...
+
+    def transform_one(self, x: dict[str, float]) -> dict[str, float]: ...
+
+
+class _AnomalyScorer(Protocol):
+    """A scorer of river.anomaly, as far as it is used here; it is given no features."""
+
+    def score_one(self, x: None, y: float) -> float: ...
+
+    def learn_one(self, x: None, y: float) -> object: ...
 
 
 class _Drift:
-    """A detector of drift; `scaled`: of the series over its running standard deviation."""
+    """A detector of drift; with a scaler, of the series over its running standard deviation."""
 
-    def __init__(self, its: Any, scaler: Any = None) -> None:  # noqa: ANN401  of a library without types
+    def __init__(self, its: _DriftDetector, scaler: _Transformer | None = None) -> None:
         self._its, self._scaler = its, scaler
 
     def update(self, _time_ns: int, value: float) -> Score:
@@ -43,7 +67,7 @@ class _Drift:
 class _Scorer:
     """A scorer of single samples, which learns after it has scored."""
 
-    def __init__(self, its: Any, limit: float) -> None:  # noqa: ANN401  as above
+    def __init__(self, its: _AnomalyScorer, limit: float) -> None:
         self._its, self._limit, self._seen = its, limit, 0
 
     def update(self, _time_ns: int, value: float) -> Score:

@@ -7,6 +7,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -170,14 +171,14 @@ def _checked_dilation(args: argparse.Namespace) -> None:
 
 def _show(args: argparse.Namespace) -> int:
     _checked_dilation(args)
-    from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415  pyarrow, numpy and the catalogue
     from telemetry.alerting.evaluate import evaluate_store  # noqa: PLC0415
     from telemetry.alerting.incidents import incidents  # noqa: PLC0415
     from telemetry.alerting.score import score  # noqa: PLC0415
     from telemetry.anomaly.scan import scan  # noqa: PLC0415
     from telemetry.diagnosis.diagnose import diagnose  # noqa: PLC0415
     from telemetry.sources.change_log import change_log  # noqa: PLC0415
-    from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415
 
     found = RunDir.open(args.directory)
     store = store_of(found)
@@ -282,7 +283,7 @@ def _alert_json(it: Firing) -> dict[str, object]:
 
 
 def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Table:
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415  for people only
 
     table = Table(
         "Fired",
@@ -328,7 +329,7 @@ def _cause_lines(it: Incident) -> list[str]:
 
 
 def _firing_table(firings: Sequence[Firing]) -> Table:
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415  for people only
 
     table = Table(
         "Fired", "Until", "Alert", _WHAT, title="Alerts", title_justify="left", box=None, pad_edge=False
@@ -340,7 +341,7 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
 
 
 def _anomaly_table(anomalies: Sequence[Anomaly]) -> Table:
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415  for people only
 
     table = Table(
         "At", "Detector", "Metric", "Where", "Value", title="Anomalies", title_justify="left", box=None, pad_edge=False
@@ -360,7 +361,7 @@ def _list(args: argparse.Namespace) -> int:
     from telemetry.alerting.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
     from telemetry.alerting.outlive import kept_s  # noqa: PLC0415
     from telemetry.alerting.promql.text import duration, promql  # noqa: PLC0415
-    from telemetry.alerting.rules import timing  # noqa: PLC0415  as above
+    from telemetry.alerting.rules import timing  # noqa: PLC0415
 
     nominal = timing(DEFAULT_DILATION)
     if args.json:
@@ -415,6 +416,7 @@ def _rules(args: argparse.Namespace) -> int:
         problems.append(Problem("--prometheus", "has no effect with --runbooks", "give one of them"))
     if problems:
         raise InputErrors("options", problems)
+    # --help must not load the rules.
     from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
     from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, prometheus_yaml, rules_yaml  # noqa: PLC0415
     from telemetry.alerting.runbook_pages import write as write_runbooks  # noqa: PLC0415
@@ -458,8 +460,6 @@ def _next_commands(folder: Path, dilation: float, at: Mapping[str, str]) -> list
     """What is done with the files: the programs that read them, with the options that they need. at: HOST:PORT by the
     option that names a program.
     """
-    from shutil import which  # noqa: PLC0415  only where files were written
-
     debian = "prometheus-alertmanager"
     paced = dilation != DEFAULT_DILATION
     programs = (
@@ -531,10 +531,10 @@ def _corpus_file(args: argparse.Namespace) -> Path:
 
 
 def _corpus(args: argparse.Namespace) -> int:
-    from telemetry.alerting.alert_corpus import measure, noticed, total  # noqa: PLC0415
+    from telemetry.alerting.alert_corpus import measure, noticed, total  # noqa: PLC0415  the engine
     from telemetry.alerting.alert_corpus_page import markdown  # noqa: PLC0415
     from telemetry.alerting.alerts import ALERTS  # noqa: PLC0415
-    from telemetry.sources.corpus_case import load_corpus, simulate_corpus  # noqa: PLC0415  the engine
+    from telemetry.sources.corpus_case import load_corpus, simulate_corpus  # noqa: PLC0415
 
     file = _corpus_file(args)
     corpus = load_corpus(file)

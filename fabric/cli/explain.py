@@ -89,8 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain, and exit 0: an explanation has no verdict."""
-    from fabric.explain.drops import explain_drops  # noqa: PLC0415
-    from fabric.explain.evidence import Evidence  # noqa: PLC0415  --help must not load pyarrow
+    from fabric.explain.drops import explain_drops  # noqa: PLC0415  --help must not load pyarrow
+    from fabric.explain.evidence import Evidence  # noqa: PLC0415
     from fabric.explain.message import explain_message, known_or_error  # noqa: PLC0415
     from fabric.explain.pfc import explain_pfc  # noqa: PLC0415
     from fabric.runs.rundir import RunDir  # noqa: PLC0415

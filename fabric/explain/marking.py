@@ -8,36 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from fabric.dataplane.state.codes import CongestionControl
 from fabric.errors import FabricError
 from fabric.explain.evidence import Evidence
 from fabric.explain.pause_tree import Episode, Origin
 from fabric.render.document import Unit, show
+from fabric.scenario.compile.controls import DEFAULT_CONTROL
 from fabric.show.subject import load_subject
 
-READ_MARKS: Final = frozenset(
-    {
-        CongestionControl.DCQCN,
-        CongestionControl.NS3_DCQCN,
-        CongestionControl.DCTCP,
-        CongestionControl.NS3_DCTCP,
-        CongestionControl.CUBIC,
-    }
-)
-"""Controls that slow down for marks."""
-_NAMES: Final = frozenset({it.name.lower() for it in READ_MARKS})
-ANY: Final = "any"
-"""Of senders that differ."""
+_READ_MARKS: Final = frozenset({"dcqcn", "dctcp", "cubic"})
+"""Values of transport.cc whose senders slow down for marks."""
+_ANY: Final = "any"
+"""Stands for the controls of senders that differ."""
 _OTHERS: Final = "spread the senders in time, let fewer send at once, or give the port more speed"
 
 
 def remedy_of_congestion(evidence: Evidence, episode: Episode) -> str:
     """The remedy with the values that decide it: Kmin of the congested queue, the XOFF limit, transport.cc."""
     transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
-    control = str(transport.get("cc") or "none")
-    if transport.get("overrides"):
-        control = ANY  # senders differ, and some of them may read marks
-    if control not in {ANY, *_NAMES}:
+    control = control_named(transport.get("cc"), overridden=bool(transport.get("overrides")))
+    if control not in {_ANY, *_READ_MARKS}:
         return advice(control, None, 0)
     xoff = _xoff(evidence, episode)
     if changes := _drifts(evidence):
@@ -52,18 +41,25 @@ def remedy_of_congestion(evidence: Evidence, episode: Episode) -> str:
     return advice(control, kmin, xoff)
 
 
+def control_named(cc: str | None, *, overridden: bool) -> str:
+    """The control that `advice` takes, of the fields cc and overrides of transport. With overrides senders differ, and
+    some of them may read marks.
+    """
+    return _ANY if overridden else cc or DEFAULT_CONTROL
+
+
 def advice(control: str, kmin: int | None, xoff: int) -> str:
     """The remedy.
 
     Parameters
     ----------
-    control : transport.cc of the senders, or ANY
+    control : of the senders, by `control_named`
     kmin : bytes, of the congested queue; None: it marks nothing
     xoff : bytes, the least limit at which its switch paused; 0: unknown
     """
     if control == "none":
         return f"give the senders a congestion control (transport.cc is none, so marks have no effect); {_OTHERS}"
-    if control not in {ANY, *_NAMES}:
+    if control not in {_ANY, *_READ_MARKS}:
         return f"{_OTHERS} (transport.cc {control} does not read ECN marks)"
     if kmin is None:
         return f"turn ECN on at this queue, with Kmin below {_limit(xoff)}: it marks nothing; {_OTHERS}"

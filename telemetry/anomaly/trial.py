@@ -153,14 +153,14 @@ at a time and has a state of fixed size. `fabric alerts show DIR --anomalies` ru
 {trials} synthetic series of {samples} samples with a fault in the middle, and the same number without one. Recall:
 faults found while they lasted ({long} samples). Precision: right alarms over all alarms, in all series. Delay: median
 number of samples from the fault to the alarm. No detector suits every fault, as the low figures show; the run scanner
-therefore uses a suitable detector for each metric (telemetry/anomaly/scan.py). None suits a load that comes and goes
-with the steps of a job, whose mean is no normal value: what users feel there has rules (FabricJobSlowdown,
-FabricLinkDegraded).
+therefore uses a suitable detector for each metric (telemetry/anomaly/scan.py). None suits the load of a training job,
+which alternates between computation and communication and has no normal value. For faults that slow a job down there
+are alerts with fixed rules (FabricJobSlowdown, FabricLinkDegraded).
 
 Rows of `river` are detectors of that library, version {river}, with its defaults, on the same series (`python -m
-bench.detectors`). Its PageHinkley has limits in units of the series, so it is given series over their running
-deviation. Its scorers alarm from four standard deviations on. KSWIN is not in the tables: with some 0.3 ms a sample it
-takes a hundred times as long as the others.
+bench.detectors`). Its PageHinkley has limits in units of the series, so it gets series divided by their running
+standard deviation. Its scorers alarm from four standard deviations on. KSWIN is not in the tables: with some 0.3 ms a
+sample it takes a hundred times as long as the others.
 
 """
 

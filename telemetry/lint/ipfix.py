@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.errors import FabricError
+from fabric.units import NS_PER_S
 from telemetry.ipfix import sai, wire
 from telemetry.ipfix.wire import Field, FormatError, Message, Template
-from telemetry.lint.series import Batch, Break, Series
+from telemetry.lint.series import Batch, Break, DeltaError, Series
 
 _SET_IDS: Final = frozenset({wire.TEMPLATE_SET, wire.OPTIONS_TEMPLATE_SET})
 _DELTA: Final = 3
@@ -25,7 +25,6 @@ _KINDS: Final = {1: "gauge", 2: "counter", 7: "counter", 8: "gauge"}
 _LATEST_UNIX_NS: Final = 2**63
 """A time above it is one of RFC 7011 section 6.1.9: seconds since 1900 and a fraction of 2**-32."""
 _SECONDS_1900_TO_1970: Final = 2_208_988_800
-_NS_PER_S: Final = 1_000_000_000
 _NUMBER_BYTES: Final = 8
 _HALF: Final = wire.SEQUENCES // 2
 
@@ -35,7 +34,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a record of RFC 5610 says of an element."""
+    """Name, description and semantics of an element, from a record of RFC 5610."""
 
     name: str
     description: str
@@ -91,7 +90,7 @@ class _Domain:
 
 
 def from_ipfix(source: str, data: bytes) -> Batch:
-    """The series of a file of messages. Raises: FormatError where it is none, or has no counters with times."""
+    """The series of a file of messages. Raises: FormatError of no IPFIX or without counters with times; DeltaError."""
     domains: dict[int, _Domain] = {}
     arrival = 0
     for message in wire.messages(data):
@@ -113,7 +112,7 @@ def from_ipfix(source: str, data: bytes) -> Batch:
 
 
 def _read(domain: _Domain, message: Message, arrival: int) -> int:
-    """Take the sets of a message; returns the number of records with times until here."""
+    """Read the sets of a message. Returns: the number of records with times up to its end, those before it included."""
     before, count = arrival, 0
     for set_id, body in message.sets:
         if set_id in _SET_IDS:
@@ -125,21 +124,25 @@ def _read(domain: _Domain, message: Message, arrival: int) -> int:
             domain.unknown += 1
             count = -1
             continue
-        records = _records(rows.template, body)
         if rows.template.scopes:
-            for record in wire.records(rows.template, body):
+            names = list(wire.records(rows.template, body))
+            for record in names:
                 _name(domain, rows.template, record)
-        elif any(_is_time(it) for it in rows.template.fields):
-            rows.data += records
-            rows.arrivals += range(arrival, arrival + len(records))
-            arrival += len(records)
-        count = count if count < 0 else count + len(records)
+            n_records = len(names)
+        else:
+            records = _records(rows.template, body)
+            n_records = len(records)
+            if any(_is_time(it) for it in rows.template.fields):
+                rows.data += records
+                rows.arrivals += range(arrival, arrival + n_records)
+                arrival += n_records
+        count = count if count < 0 else count + n_records
     domain.sequence.append((message.sequence, count, before))
     return arrival
 
 
 def _learn(domain: _Domain, template: Template) -> None:
-    """A template is given, given again, changed, or withdrawn."""
+    """Keep a template that is new or changed, and forget one that is withdrawn."""
     known = domain.templates.get(template.id)
     if not template.fields:
         if template.id in _SET_IDS:
@@ -163,7 +166,7 @@ def _records(template: Template, body: bytes) -> list[bytes]:
 
 
 def _name(domain: _Domain, template: Template, record: tuple[bytes, ...]) -> None:
-    """An options record: what an element or the domain is called."""
+    """Read an options record: the name of an element or of the domain."""
     found = {it.element: value for it, value in zip(template.fields, record, strict=True) if it.enterprise is None}
     if wire.ELEMENT_ID in found and wire.ENTERPRISE_NUMBER in found:
         key = int.from_bytes(found[wire.ENTERPRISE_NUMBER]), int.from_bytes(found[wire.ELEMENT_ID]) & sai.MAX_OBJECTS
@@ -189,9 +192,9 @@ def _is_time(it: Field) -> bool:
 def _unix_ns(times: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Times of either form as Unix time in nanoseconds."""
     seconds = (times >> np.uint64(32)).astype(np.int64) - _SECONDS_1900_TO_1970
-    fraction = (times & np.uint64(0xFFFFFFFF)) * np.uint64(_NS_PER_S) + np.uint64(1 << 31) >> np.uint64(32)
+    fraction = (times & np.uint64(0xFFFFFFFF)) * np.uint64(NS_PER_S) + np.uint64(1 << 31) >> np.uint64(32)
     return np.where(
-        times >= np.uint64(_LATEST_UNIX_NS), seconds * _NS_PER_S + fraction.astype(np.int64), times.astype(np.int64)
+        times >= np.uint64(_LATEST_UNIX_NS), seconds * NS_PER_S + fraction.astype(np.int64), times.astype(np.int64)
     )
 
 
@@ -218,16 +221,16 @@ def _one(domain: _Domain, key: Key, times_ns: NDArray[np.int64], values: NDArray
     about = domain.about.get(key, _About("", "", 0))
     name = about.name or sai.BY_NUMBER.get(number) or f"enterprise_{number:#010x}"
     if about.semantics == _DELTA:
-        raise FabricError(f"{name} is a delta, not a cumulative counter", "export it as cumulative")
+        raise DeltaError(f"{name} is a delta, not a cumulative counter", "export it as cumulative")
     labels = domain.labels() | {"object_name": about.description or str(element)}
     return Series(name, labels, _KINDS.get(about.semantics, "unknown"), times_ns, values)
 
 
 def _breaks(domain: _Domain, when: dict[int, int]) -> list[Break]:
-    """Where sequence numbers do not go on.
+    """Gaps in the sequence numbers of a domain.
 
-    RFC 7011 counts data records; the design of SONiC says only that the number rises, so a stream may count messages,
-    or nothing. What most messages agree with is taken for the rule.
+    RFC 7011 counts data records. SONiC's design requires only that the number rises, so a stream may count messages, or
+    neither. The unit that fits most messages is used; no gap is reported where neither fits more than half of them.
     """
     name = domain.name or f"observation domain {domain.id}"
     found = []

@@ -20,12 +20,12 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 from prometheus_client.parser import text_fd_to_metric_families
 
-from fabric.errors import FabricError, InputErrors, Problem
+from fabric.errors import InputErrors, Problem
 from fabric.reading import json_value, open_bytes, read_bytes
 from telemetry.ipfix import wire
 from telemetry.ipfix.wire import FormatError
 from telemetry.lint.ipfix import from_ipfix
-from telemetry.lint.series import Batch, Series
+from telemetry.lint.series import Batch, DeltaError, Series
 from telemetry.record.store import Store, StoreError
 
 MAX_BYTES: Final = 2 * 2**30
@@ -49,6 +49,8 @@ def read(path: Path) -> Batch:
         return _read(path)
     except (pa.ArrowException, OverflowError) as error:
         raise refused(str(path), f"cannot be read: {error}") from error
+    except DeltaError as error:
+        raise InputErrors("telemetry lint", [Problem(str(path), error.text, error.hint)]) from error
 
 
 def _read(path: Path) -> Batch:
@@ -210,7 +212,10 @@ def _times(column: pa.ChunkedArray, name: str, source: str) -> tuple[list[int], 
 
 
 def from_otlp(source: str, text: str) -> Batch:
-    """OTLP in JSON: one request, or one a line (the format of the collector's file exporter)."""
+    """OTLP in JSON: one request, or one a line (the format of the collector's file exporter).
+
+    Raises: InputErrors, DeltaError.
+    """
     found = Collected()
     try:
         requests = [json_value(text)] if text.count("\n{") == 0 else [json_value(it) for it in text.splitlines() if it]
@@ -235,7 +240,7 @@ def _points(found: Collected, metric: Mapping[str, Any], given: dict[str, str]) 
     name = str(metric["name"])
     found.kinds[name] = "counter" if metric.get("sum", {}).get("isMonotonic") else "gauge"
     if metric.get("sum", {}).get("aggregationTemporality") in {1, "AGGREGATION_TEMPORALITY_DELTA"}:
-        raise FabricError(f"{name} is a delta, not a cumulative counter", "export it as cumulative")
+        raise DeltaError(f"{name} is a delta, not a cumulative counter", "export it as cumulative")
     for point in body.get("dataPoints", []):
         value = point.get("asInt", point.get("asDouble"))
         if value is not None:

@@ -3,7 +3,7 @@
     value      a counter below 0 or not a number
     clock      times that go backwards, that are no Unix time, or that lie in the future
     repeated   two samples of a series at one time
-    gap        an interval of more than three others, but of an info metric, which lasts as long as its labels hold
+    gap        an interval longer than three usual ones; not of info metrics, which come and go with their labels
     reset      a counter that falls to a lower value and goes on from there
     wrap       a counter that passes 2**32
     stale      a counter that does not change, or shows an older value, and then makes up for it; a counter that ends
@@ -37,7 +37,7 @@ GAP_FACTOR: Final = 3.5
 FEWEST_INTERVALS: Final = 5
 """To know the usual interval."""
 _INFO: Final = "_info"
-"""OpenMetrics: the suffix of an info metric. A scrape without it says that its labels do not hold then."""
+"""OpenMetrics: the suffix of an info metric, which is absent from scrapes while its labels do not hold."""
 _WRAPS: Final = (2.0**32, 2.0**64)
 _YEAR_2000_NS: Final = 946_684_800 * NS
 _DAY_NS: Final = 86_400 * NS

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.errors import FabricError
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.catalogue.spec import Kind, Rows
 from telemetry.export.compat.registry import LAYERS
@@ -52,13 +53,17 @@ class Series:
         return f"{self.name}{{{inside}}}" if inside else self.name
 
 
+class DeltaError(FabricError):
+    """A counter that is sent as differences; the rules need its cumulative value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A place where a stream says that a part of it is not there."""
+    """A gap in a stream of numbered messages, or a part of it that cannot be read."""
 
     stream: str
     time_ns: int | None
-    """Of what follows; None where nothing with a time follows."""
+    """Time of the first record after it; None where no record with a time follows."""
     text: str
 
 
@@ -76,7 +81,7 @@ class Batch:
     dilation: float = 1.0
     """Seconds of its clock for a second of the counters' clock."""
     breaks: list[Break] = field(default_factory=list)
-    """Of sources that number their messages."""
+    """Gaps of sources that number their messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ PATIENCE_S: Final = 1.0
 MAX_FRAMES: Final = 20_000
 """Frames between the two threads."""
 _LOOK_S: Final = 0.1
-"""Time between two looks for a reader."""
+"""Time between two checks for a reader."""
 _END_S: Final = 10.0
 """How long the end of the run waits for the last frames to be written."""
 _Item = tuple[int, Frame]

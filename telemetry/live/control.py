@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fabric.controlplane.network.run import ControlRun
+from telemetry.catalogue.control import ControlFacts
 from telemetry.live.simulation import Observer
 from telemetry.live.world import LiveWorld
-
-if TYPE_CHECKING:  # only where there is a control plane
-    from telemetry.catalogue.control import ControlFacts
-    from telemetry.sources.control_history import ControlHistory
+from telemetry.sources.control_history import ControlHistory
 
 
 class LiveControl(Observer):
@@ -36,7 +32,5 @@ class LiveControl(Observer):
         if control is None:
             return None
         if self._history is None or control is not self._control:  # a new pass, or a fault that routers detect
-            from telemetry.sources.control_history import ControlHistory  # noqa: PLC0415
-
             self._control, self._history = control, ControlHistory(control)
         return self._history.at(time_ps)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fabric.controlplane.network.run import ControlRun
 from fabric.dataplane.engine.edits import Edit
 from fabric.dataplane.engine.holds import in_force
-from fabric.dataplane.state.codes import TraceBit
+from fabric.dataplane.state.codes import N_CLASSES, TraceBit
 from fabric.errors import FabricError
 from fabric.explain import marking, pause_tree, pauses
 from fabric.explain.eventlines import Severity
@@ -214,18 +214,18 @@ class LiveWorld(Observer):
         }
 
     def _remedy(self, origin: pause_tree.Origin) -> str:
-        """By the marking that the queue has now; the limits at which groups paused are counted at the end of a run."""
+        """The remedy by the marking that the queue has now. XOFF is unknown here: the limits at which priority groups
+        paused are recorded only at the end of a run.
+        """
         if origin.cause is not pause_tree.Cause.CONGESTION:
             return pauses.REMEDY[origin.cause]
-        control = self._compiled.params.transport.congestion_control
-        name = marking.ANY if self._scenario.transport.overrides or control in marking.READ_MARKS else (
-            control.name.lower().replace("_", "-")
-        )  # fmt: skip
+        transport = self._scenario.transport
+        control = marking.control_named(transport.cc, overridden=bool(transport.overrides))
         kmin = None
         if self._engine is not None:
-            row = self._engine.state.queues[origin.port * 8 + origin.prio]
+            row = self._engine.state.queues[origin.port * N_CLASSES + origin.prio]
             kmin = int(row["kmin_bytes"]) if row["ecn"] else None
-        return marking.advice(name, kmin, 0)
+        return marking.advice(control, kmin, 0)
 
     def _node(self, node: pause_tree.PauseNode, now_ps: int) -> dict[str, Any]:
         fabric = self._compiled.fabric

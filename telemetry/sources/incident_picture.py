@@ -1,7 +1,8 @@
-"""The ticket of a run's first root cause as a picture, for a ticket system that takes no text of its own form.
+"""The ticket of a run's first root cause as a PNG picture, to attach where text would lose its layout.
 
-A band has the colour of the severity. Below the title a line stands for the run, with the samples that show the root
-and the last change before it; then come the fields of incident_card.py. Needs matplotlib, as the pages of studies do.
+A band in the colour of the severity has the title and the place. Below it a time line of the run shows the interval in
+which the root was seen and the last change before it; then come the fields of incident_card.py. Needs matplotlib, as
+the pages of studies do.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _PLACE_CHARACTERS: Final = 64
 _TITLE_CHARACTERS: Final = 50
 """A longer title is written smaller."""
 _ABOVE: Final = frozenset({"Root", "Place", "Severity", "First seen", "Last seen"})
-"""Fields that the band and the line of time show."""
+"""Fields that the band and the time line show; the others are listed below them."""
 
 
 def draw(ticket: Ticket, path: Path) -> None:
@@ -81,7 +82,7 @@ def _band(axes: Any, ticket: Ticket) -> None:  # noqa: ANN401  matplotlib's Axes
 
 
 def _time(axes: Any, ticket: Ticket) -> None:  # noqa: ANN401  as above
-    """The run as a line: where the root was seen, and the change before it."""
+    """The time line of the run: the interval in which the root was seen, and the change before it."""
     patches = require("matplotlib.patches")
     root, top = ticket.root, _BAND_IN + 0.34
     wide = _WIDTH_IN - 2 * _LEFT_IN
@@ -89,29 +90,30 @@ def _time(axes: Any, ticket: Ticket) -> None:  # noqa: ANN401  as above
     def at(time_ns: int) -> float:
         return _LEFT_IN + wide * min(time_ns / max(ticket.end_ns, 1), 1.0)
 
-    def said(time_ns: int) -> str:
+    def shown(time_ns: int) -> str:
         return format_time_ps(time_ns * PS_PER_NS) if time_ns else "0"
 
     axes.add_patch(patches.Rectangle((_LEFT_IN, top), wide, 0.12, color="#d5dbe1", linewidth=0))
     began, ended = at(root.began_ns), at(root.ended_ns)
     band = patches.Rectangle((began, top), max(ended - began, 0.03), 0.12, color=_COLOURS[root.rank], linewidth=0)
     axes.add_patch(band)
-    seen = f"seen from {said(root.began_ns)} to {said(root.ended_ns)}"
+    seen = f"seen from {shown(root.began_ns)} to {shown(root.ended_ns)}"
     middle = (began + ended) / 2
     side = "left" if middle < _WIDTH_IN / 3 else "right" if middle > _WIDTH_IN * 2 / 3 else "center"
     x = {"left": began, "right": max(ended, began + 0.03), "center": middle}[side]
     axes.text(x, top - 0.13, seen, color=_COLOURS[root.rank], fontsize=9.5, va="center", ha=side)
     axes.text(_LEFT_IN, top + 0.3, "0", color=_FAINT, fontsize=9, va="center")
-    axes.text(_LEFT_IN + wide, top + 0.3, said(ticket.end_ns), color=_FAINT, fontsize=9, va="center", ha="right")
+    axes.text(_LEFT_IN + wide, top + 0.3, shown(ticket.end_ns), color=_FAINT, fontsize=9, va="center", ha="right")
     if ticket.change_ns is not None and ticket.change_ns <= ticket.end_ns:
         x = at(ticket.change_ns)
         axes.plot([x, x], [top - 0.05, top + 0.18], color=_INK, linewidth=1.6)
         side = "left" if x < _WIDTH_IN / 2 else "right"
-        words = f" changed at {said(ticket.change_ns)} "
+        words = f" changed at {shown(ticket.change_ns)} "
         axes.text(max(x, _LEFT_IN + 0.12), top + 0.3, words, color=_INK, fontsize=9, va="center", ha=side)
 
 
 def _fields(axes: Any, rows: Sequence[tuple[str, Sequence[str]]]) -> None:  # noqa: ANN401  as above
+    """Titles of the fields, each with its lines."""
     patches = require("matplotlib.patches")
     y = _BAND_IN + _TIME_IN
     for title, lines in rows:

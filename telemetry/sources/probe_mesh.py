@@ -1,13 +1,13 @@
-"""Small messages as probes: which cables lose or delay them, and whether the counters say the same.
+"""Small messages as probes: which cables lose or delay them, and whether the diagnosis from counters agrees.
 
-A mesh has probes between hosts of one leaf, which cross its host cables alone, and between leaves, whose queue pairs
-take different paths. Every probe that was lost votes for the cables on its way; the cable that explains most is taken,
-with its probes, and the rest vote again, until what is left is as likely elsewhere. Same-leaf probes part a host's
-cable from those beyond it.
+A mesh has probes between hosts of one leaf, which cross host cables alone, and between leaves, whose queue pairs take
+different paths. Every lost probe votes for the cables on its path. The cable that explains most losses is a suspect.
+Its probes are removed and the others vote again, until no cable is worse than the rest of the fabric. Probes within a
+leaf distinguish a host's cable from the cables between switches.
 
-Source: K. Liu et al., R-Pingmesh, SIGCOMM 2024, which votes for links by paths of probes that timed out, and takes out
-those of anomalous NICs first. Different here: host cables are voted for like others, and the way is that of the routes
-at the end of the run.
+Source: K. Liu et al., R-Pingmesh, SIGCOMM 2024, which votes for links by the paths of probes that timed out, and
+removes probes of anomalous NICs first. Different here: host cables get votes like others, and the paths are those of
+the routes at the end of the run.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from telemetry.diagnosis.root import Root
 from telemetry.sources.roots import roots_of
 
 LARGEST_BYTES: Final = 1024
-"""A larger message is no probe: R-Pingmesh's are 50 B; one packet is enough."""
+"""A larger message is no probe: one packet is enough, and R-Pingmesh's probes have 50 B."""
 LATE: Final = 10.0
-"""A probe that took so many times its ideal was delayed; queues of a busy and healthy fabric are some times it."""
+"""Slowdown above which a probe was delayed; queues of a busy and healthy fabric slow probes down a few times."""
 _LEAST: Final = 3
-"""So many bad probes at least make a cable suspect."""
+"""Bad probes that a suspect has at least."""
 _SHOWN: Final = 3
-_COLUMNS: Final = ("id", "size_bytes", "start_ns", "fct_ns", "slowdown", "retransmits", "path", "state")
+_COLUMNS: Final = ("id", "size_bytes", "start_ns", "slowdown", "retransmits", "path", "state")
+_NO_ROOT: Final = "no root there"
 _NOTE: Final = (
     "Lost: sent more than once, failed, or not acknowledged when the run ended. Late: more than {late:g} times its "
-    "ideal. Ways are those of the routes at the end of the run. Or: cables that the same probes crossed."
+    "ideal. Paths are those of the routes at the end of the run. Or from: cables that the same probes crossed."
 )
 
 
@@ -45,7 +46,7 @@ class Probe:
     """One probe."""
 
     path: tuple[str, ...]
-    """Ports that it left by, the sender's first; each stands for a cable in one direction."""
+    """Egress ports, the sender's first; each stands for a cable in one direction."""
     lost: bool
     late: bool
 
@@ -58,13 +59,13 @@ class Suspect:
     """'device:port' that sends into it."""
     bad: int
     probes: int
-    """Over the cable, without those that an earlier suspect explains."""
+    """Probes that crossed the cable, without those that an earlier suspect explains."""
     alike: tuple[str, ...] = ()
-    """Other cables that the same probes crossed: it may be one of these."""
+    """Other cables that the same probes crossed; the fault may be at one of them."""
 
 
 def explain_probes(run: RunDir, workload: str | None = None) -> Document:
-    """The mesh's view beside that of the counters.
+    """The suspects of the mesh beside the root causes that the diagnosis finds in the counters.
 
     Parameters
     ----------
@@ -79,13 +80,14 @@ def explain_probes(run: RunDir, workload: str | None = None) -> Document:
         for what, bad in (("loses", [p.lost for p in probes]), ("delays", [p.late for p in probes]))
         for it in suspects([p.path for p in probes], bad)
     ]
-    rows, seen = [], set[int]()
+    rows, confirmed, agree = [], set[int](), 0
     for what, it in found:
         ends = {end.partition(":")[0] for port in (it.port, *it.alike) for end in (port, _far_end(run, port))}
         same = [row for row, root in enumerate(roots) if root.devices & ends]
-        seen |= set(same)
-        told = listed([_told(roots[row]) for row in same], _SHOWN) if same else "no root there"
-        rows.append((what, it.port, _far_end(run, it.port), listed(it.alike, _SHOWN), it.probes, it.bad, told))
+        confirmed |= set(same)
+        agree += bool(same)
+        named = listed([_root_text(roots[row]) for row in same], _SHOWN) if same else _NO_ROOT
+        rows.append((what, it.port, _far_end(run, it.port), listed(it.alike, _SHOWN), it.probes, it.bad, named))
     columns = (
         Column("what", "Cable"),
         Column("from", "From"),
@@ -97,9 +99,8 @@ def explain_probes(run: RunDir, workload: str | None = None) -> Document:
     )
     statuses = tuple(Status.BAD if what == "loses" else Status.WARNING for what, _ in found)
     table = Table("suspects", "Suspects", columns, tuple(rows), _NOTE.format(late=LATE), statuses)
-    alone = [_told(root) for row, root in enumerate(roots) if row not in seen]
+    alone = [_root_text(root) for row, root in enumerate(roots) if row not in confirmed]
     sentence = f"Counters alone: {listed(alone, _SHOWN)}." if alone else "Every root of the counters is among them."
-    agree = sum(row[-1] != "no root there" for row in rows)
     verdict = (
         f"{count(len(probes), 'probe')}: {count(len(rows), 'suspect cable')}, counters agree on {agree}"
         if rows
@@ -111,7 +112,7 @@ def explain_probes(run: RunDir, workload: str | None = None) -> Document:
 
 
 def probes_of(run: RunDir, workload: str | None) -> Iterator[Probe]:
-    """The probes that were sent and whose way is known. Raises: InputErrors without any."""
+    """The probes that were sent and whose path is known. Raises: InputErrors without any."""
     rows = run.messages(list(_COLUMNS)).to_pylist()
     entries = sorted({str(it["id"]).rpartition("/")[0] for it in rows})
     if workload is not None and workload not in entries:
@@ -125,7 +126,7 @@ def probes_of(run: RunDir, workload: str | None) -> Iterator[Probe]:
         and (str(it["id"]).rpartition("/")[0] == workload if workload else it["size_bytes"] <= LARGEST_BYTES)
     ]
     if not mine:
-        text = f"no message of {workload or f'at most {LARGEST_BYTES} B'} was sent on a known way"
+        text = f"no message of {workload or f'at most {LARGEST_BYTES} B'} was sent on a known path"
         hint = "add a workload of probes, as scenarios/probe-mesh.yml has one, or give --workload"
         raise InputErrors("options", [Problem(str(run.path), text, hint)])
     for it in mine:
@@ -134,10 +135,15 @@ def probes_of(run: RunDir, workload: str | None) -> Iterator[Probe]:
 
 
 def suspects(paths: Sequence[Sequence[str]], bad: Sequence[bool]) -> Iterator[Suspect]:
-    """Cables that explain the bad probes, the surest first.
+    """Cables that explain the bad probes, the most certain first.
 
-    The surest is the one with the highest lower bound (95 %) of its share of bad probes; it is a suspect where this is
-    above the share of all other probes. Its probes are then explained, good ones included.
+    The most certain is the one with the highest lower bound (95 %) of its share of bad probes. It is a suspect where
+    this bound is above the share of bad ones among all other probes. All of its probes are then left out.
+
+    Parameters
+    ----------
+    paths : of each probe, as Probe.path
+    bad : whether each probe was lost, or late
     """
     left = list(range(len(paths)))
     while True:
@@ -161,11 +167,9 @@ def suspects(paths: Sequence[Sequence[str]], bad: Sequence[bool]) -> Iterator[Su
 
 def _far_end(run: RunDir, port: str) -> str:
     """The port at the other end of the cable."""
-    device, _, name = port.partition(":")
     fabric = run.fabric
-    at = next(it for it in fabric.by_name[device].ports if fabric.ports[it].name == name)
-    return str(fabric.port_name(fabric.ports[at].peer))
+    return fabric.port_name(fabric.ports[fabric.port_called[port]].peer)
 
 
-def _told(root: Root) -> str:
+def _root_text(root: Root) -> str:
     return f"{root.kind.value} at {root.place}"

@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
+from fabric.explain.eventlines import Severity
 from fabric.explain.evidence import Evidence
+from fabric.explain.pause_tree import Cause, Origin
 from fabric.explain.pfc import explain_pfc
 from fabric.runs import simulate as simulating
 from fabric.runs.rundir import RunDir
+from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import build_scenario
+from telemetry.live.events import EventSink
+from telemetry.live.world import LiveWorld
 
 
 def verdict(path: Path, ecn: object, transport: dict[str, Any], faults: list[dict[str, Any]] | None = None) -> str:
@@ -56,3 +61,32 @@ def test_the_advice_is_not_what_is_so_already(
     assert "congested port leaf1:Ethernet0" in text
     assert [it for it in said if it not in text] == []
     assert [it for it in unsaid if it in text] == []
+
+
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [
+        ("hpcc-pint", "transport.cc hpcc-pint does not read ECN marks"),
+        ("none", "transport.cc is none"),
+        ("cubic", "compare ECN Kmin ("),
+        (None, "compare ECN Kmin ("),
+    ],
+)
+def test_a_live_run_names_the_control_as_the_scenario_has_it(control: str | None, said: str) -> None:
+    data = {
+        "name": "meet",
+        "topology": {
+            "kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2, "host_rate": "100G",
+            "fabric_rate": "100G",
+        },
+        "switches": {"asic": "trident3", "ecn": LOW},
+        "transport": {} if control is None else {"cc": control},
+        "workload": [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "2MB"}],
+        "run": {"duration": "1ms"},
+    }  # fmt: skip
+    scenario = build_scenario(data, Path("meet.yml"))
+    compiled = compile_scenario(scenario)
+    world = LiveWorld(scenario, compiled, 1, EventSink("meet", compiled.fabric, lambda: 0.0, None, Severity.INFO))
+    world.make_engine()
+    port = compiled.fabric.port_called["leaf1:Ethernet0"]
+    assert said in world._remedy(Origin(Cause.CONGESTION, port, 3))

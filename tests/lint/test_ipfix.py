@@ -291,13 +291,16 @@ def test_what_is_no_ipfix_is_refused(
     assert "give Prometheus text" in shown
 
 
-def test_a_delta_is_refused() -> None:
+def test_a_delta_is_refused_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """RFC 5610 section 3.6: 3 is a deltaCounter."""
     names = Template(256, (Field(346, 4), Field(303, 2), Field(344, 1), Field(341, wire.VARIABLE)), scopes=2)
     about = OUT_OCTETS.to_bytes(4) + b"\0\7\3" + wire.variable("octets")
     head = wire.message(0, 0, 0, [wire.template_set(names), wire.set_of(256, about)])
-    with pytest.raises(FabricError, match="octets is a delta"):
-        from_ipfix("x", head + bare([1], [START_NS], [1]))
+    (tmp_path / "delta.ipfix").write_bytes(head + bare([1], [START_NS], [1]))
+    assert main(["telemetry", "lint", str(tmp_path / "delta.ipfix")]) == 2
+    shown = capsys.readouterr().err
+    assert "delta.ipfix: octets is a delta, not a cumulative counter" in shown
+    assert "export it as cumulative" in shown
 
 
 def test_any_cut_or_broken_byte_is_read_or_refused() -> None:

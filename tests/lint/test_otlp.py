@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from fabric.cli.main import main
 from telemetry.export.grid import sampled
 from telemetry.export.otlp import write_otlp
 from telemetry.lint.readers import from_otlp
@@ -74,9 +76,11 @@ def test_an_interval_keeps_the_samples_at_its_multiples() -> None:
     assert sampled(np.array([0, 5, 9]), None).tolist() == [0, 1, 2]
 
 
-def test_a_delta_is_refused(tmp_path: Path, capsys: object) -> None:
-    from fabric.cli.main import main
-
+def test_a_delta_is_refused_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = exported(store()).replace('"aggregationTemporality":2', '"aggregationTemporality":1')
     (tmp_path / "delta.json").write_text(text)
     assert main(["telemetry", "lint", str(tmp_path / "delta.json")]) == 2
+    shown = capsys.readouterr().err
+    assert "delta.json: " in shown
+    assert "is a delta, not a cumulative counter" in shown
+    assert "export it as cumulative" in shown

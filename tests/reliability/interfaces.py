@@ -53,7 +53,7 @@ ROUNDS: Final = 20
 SCRAPES: Final = 500
 INJECTORS: Final = 12
 INJECTED_ROUNDS: Final = 4
-"""Scrapes, health checks and looks at the status beside injectors; a change takes a second or so."""
+"""Scrapes, health checks and reads of the status beside injectors; a change takes a second or so."""
 MOST_CHANGES: Final = 2
 """The one in progress as a request arrives, and one that ends while the answer is written."""
 MUTANTS: Final = 5000

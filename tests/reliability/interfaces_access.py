@@ -99,13 +99,13 @@ def _heads(served: Served) -> Row:
 
 
 def _roles(served: Served) -> Row:
-    """Every route without a token, with a wrong one, with that to look, and with that to operate."""
+    """Every route without a token, with a wrong one, with that to read, and with that to operate."""
     cases: list[tuple[Route, str, Sequence[str]]] = []
     for route in Route.all():
-        looks = route.method == "GET"
+        reads = route.method == "GET"
         cases += [(route, "", ["401"]), (route, TOKEN[:-1], ["401"]), (route, VIEW + "x", ["401"])]
-        cases += [(route, VIEW, ["200"] if looks else ["403"])]
-        cases += [(route, TOKEN, ["200"])] if looks else []
+        cases += [(route, VIEW, ["200"] if reads else ["403"])]
+        cases += [(route, TOKEN, ["200"])] if reads else []
     failures = []
     for route, token, wanted in cases:
         authorization = f"Authorization: Bearer {token}\r\n" if token else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from fabric.dataplane.engine import edits as e
 from fabric.dataplane.engine.counters import Snapshot
@@ -19,7 +20,7 @@ from fabric.explain.eventlines import Severity
 from fabric.faults.registry import FAULTS
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.inject import CONTROL_ONLY, LiveEmulator, fault_change, settings_after
-from fabric.scenario.load import load_scenario
+from fabric.scenario.load import build_scenario, load_scenario
 from fabric.scenario.schema.scenario import Scenario
 from fabric.units import PS_PER_MS, PS_PER_US
 from telemetry.live.changes import schemas
@@ -42,10 +43,8 @@ US = PS_PER_US
 
 
 @pytest.fixture(scope="module")
-def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
-    path = tmp_path_factory.mktemp("scenario") / "small.yml"
-    path.write_text(SCENARIO, encoding="utf-8")
-    return load_scenario(path, [])
+def scenario() -> Scenario:
+    return build_scenario(yaml.safe_load(SCENARIO), Path("small.yml"))
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from fabric.dataplane.engine.counters import reset_watermarks
 from fabric.explain.eventlines import Severity
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
-from fabric.scenario.load import load_scenario
+from fabric.scenario.load import build_scenario
 from fabric.scenario.schema.scenario import Scenario
 from fabric.units import PS_PER_MS, PS_PER_US
 from telemetry.catalogue.observation import Observation
@@ -33,10 +34,8 @@ run: {duration: 4ms, seed: 5, stop: duration}
 
 
 @pytest.fixture(scope="module")
-def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
-    path: Path = tmp_path_factory.mktemp("scenario") / "small.yml"
-    path.write_text(SCENARIO, encoding="utf-8")
-    return load_scenario(path, [])
+def scenario() -> Scenario:
+    return build_scenario(yaml.safe_load(SCENARIO), Path("small.yml"))
 
 
 @pytest.fixture(scope="module")

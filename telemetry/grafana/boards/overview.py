@@ -58,10 +58,10 @@ _REFUSED: Final = _or_none(
 )
 
 
-def _frames(asking: Asking, way: str) -> Quantity:
+def _frames(asking: Asking, direction: str) -> Quantity:
     """Frames without those of PFC, by port."""
-    frames = asking.rate(f"fabric_port_{way}_packets_total", by="device, port").expr
-    pauses = asking.rate(f"fabric_port_{way}_pause_frames_total", by="device, port").expr
+    frames = asking.rate(f"fabric_port_{direction}_packets_total", by="device, port").expr
+    pauses = asking.rate(f"fabric_port_{direction}_pause_frames_total", by="device, port").expr
     return Quantity(f"({frames}) - ({pauses})", Unit.PACKETS_PER_SECOND)
 
 
@@ -163,11 +163,11 @@ BOARD: Final = Board(
             "Losses without congestion, and links",
             (
                 _lines(
-                    "Packets without a way",
+                    "Packets without a route or in a loop",
                     _ASK.discarded("~no_route|ttl"),
                     "{{device}}",
-                    "Discarded because no route leads on, or in a forwarding loop. Routes that converge lose packets "
-                    "for moments, a wrong table for as long as it is wrong.",
+                    "Discarded because there is no next hop, or because their time to live ended in a forwarding loop. "
+                    "Routes that converge lose packets for moments, a wrong table for as long as it is wrong.",
                 ),
                 _lines(
                     "Packets larger than the MTU",
