@@ -22,6 +22,7 @@ from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes
 
 VXLAN_V4_BYTES, VXLAN_V6_BYTES = 50, 70
+_DSCPS: Final = 64
 _NONE: Final[frozenset[int]] = frozenset()
 _HOST_WORDS: Final = ("server", "host", "gpu")
 _SWITCH_WORDS: Final = ("router", "switch", "spine", "leaf", "hub")
@@ -315,15 +316,30 @@ class Facts:
         """Hosts whose RoCE DSCP is lossless nowhere while another host's is, and that one: the host is wrong.
 
         Where no host's is, those of the baseline count: a mark that was changed, and that no switch was changed for.
+        Else the one DSCP that every port with PFC has in a lossless class: switches that agree are not all wrong.
         """
         hosts = [*self.network.hosts.values(), *filter(None, [self.network.default_host])]
         good = [host.roce_dscp for host in hosts if self.usual_class(host.roce_dscp) is not None]
         if not good and self.before is not None:
             good = [dscp for dscp in self.before.roce_dscps if self.usual_class(dscp) is not None]
+        if not good and hosts and not self.network.roce_given:
+            good = [] if (agreed := self.agreed_dscp) is None else [agreed]
         if not good or self.network.roce_given:
             return {}
         usual = Counter(good).most_common(1)[0][0]
         return {host.name: (host, usual) for host in hosts if self.usual_class(host.roce_dscp) is None}
+
+    @cached_property
+    def agreed_dscp(self) -> int | None:
+        """The DSCP that every port with PFC of every switch has in a lossless class; None where it is not just one."""
+        if len({line.device.name for line in self.lossless}) < 2:
+            return None
+        agreed = set(range(_DSCPS))
+        for line in self.lossless:
+            agreed = {it for it in agreed if self.lossless_class(line, it)[1] is not None}
+            if not agreed:
+                break
+        return next(iter(agreed)) if len(agreed) == 1 else None
 
     @cached_property
     def roce_dscps(self) -> tuple[int, ...]:

@@ -74,7 +74,7 @@ REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(("I1", "I2", "I3", "I4", "I5", "I6", "I8", "I9"), _PLAN),
     **dict.fromkeys(("O1", "O2"), _PLAN),
     **dict.fromkeys(("A1", "A2", "A3"), "where the rule belongs depends on what the other rules of the list are for"),
-    **dict.fromkeys(("V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10", "V19"), _PLAN),
+    **dict.fromkeys(("V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10", "V19", "V20"), _PLAN),
     "V11": "which value is meant on the line that is named is not in the files",
     "P4": "the priorities of a peer link are those of the whole pair",
     "P5": "the classes of a dual ToR are a choice of the design",

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from fabric.validate.checks.base import Severity
+from fabric.validate.edits import Row
+from fabric.validate.fix import hostsfile
+from fabric.validate.fix.files import patches
+from fabric.validate.fix.search import find
 from fabric.validate.fix.told import with_remedies
 from fabric.validate.judge import Request, judge
+from fabric.validate.output.fix import as_text
 
 BEFORE = Path(__file__).resolve().parents[2] / "docs/howto/validate-example/before"
 
@@ -43,3 +48,48 @@ def test_a_changed_setting_of_all_hosts_is_listed_and_is_the_first_cause(
 
 def test_equal_hosts_are_no_change() -> None:
     assert not judge(Request([BEFORE], baseline=BEFORE)).changes
+
+
+@pytest.mark.parametrize("baseline", [True, False])
+def test_the_line_of_the_hosts_file_is_repaired_where_all_switches_agree(baseline: bool, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    shutil.copytree(BEFORE, new)
+    file = new / "hosts.yml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("roce_dscp: 26", "roce_dscp: 24"), encoding="utf-8")
+    request = Request([new], baseline=BEFORE if baseline else None)
+    plan = find(request, judge(request))
+    assert [(it.device, it.value) for it in plan.changes] == [("default", "26")]
+    assert plan.gone == plan.asked
+    assert plan.end.contents == {str(file): text}
+    assert "104" in patches(plan)["hosts.commands.txt"]
+    assert "roce_dscp: 24 → 26" in as_text(plan, [])
+    said = plan.steps[0].cause.first.text
+    assert ("the baseline has" in said) is baseline
+    assert ("change the hosts, or put 24 there on every switch" in said) is not baseline
+
+
+def test_a_switch_that_differs_leaves_the_choice_to_the_switches(tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    shutil.copytree(BEFORE, new)
+    file = new / "hosts.yml"
+    file.write_text(file.read_text(encoding="utf-8").replace("roce_dscp: 26", "roce_dscp: 24"), encoding="utf-8")
+    leaf = new / "leaf1.json"
+    leaf.write_text(leaf.read_text(encoding="utf-8").replace('"24": "0"', '"24": "3"'), encoding="utf-8")
+    first = judge(Request([new])).causes[0]
+    assert (first.check.id, first.fixes[0].device) == ("M1", "leaf2")
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "wanted"),
+    [
+        ("default: {mtu: 9000, roce_dscp: 24}  # all\n", "default", "default: {mtu: 9000, roce_dscp: 26}  # all\n"),
+        ("default:\n  roce_dscp: 24  # old\n  mtu: 1\n", "default", "default:\n  roce_dscp: 26  # old\n  mtu: 1\n"),
+        ("h1:\n  mtu: 1\n", "h1", "h1:\n  roce_dscp: 26\n  mtu: 1\n"),
+        ("h1: {}\n", "h1", "h1: {roce_dscp: 26}\n"),
+        ("h1: {mtu: 1}\n", "h1", "h1: {roce_dscp: 26, mtu: 1}\n"),
+        ("h1: {mtu: 1}\n", "h2", None),
+    ],
+)
+def test_one_value_of_a_hosts_file_changes_and_nothing_else(text: str, host: str, wanted: str | None) -> None:
+    assert hostsfile.applied(text, Row((host, "roce_dscp"), "26")) == wanted

@@ -108,6 +108,8 @@ class Finding:
     """The changes that clear it, found by trying them on copies (`fix/told.py`): they count instead of `fix`."""
     unfixed: str = ""
     """Why the search found none; '' also where nothing was searched."""
+    statement: Place | None = None
+    """The line that the change replaces, or that stands before the one it adds; None where nothing was searched."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -117,7 +119,7 @@ class Finding:
     @property
     def place(self) -> Place | None:
         """Where to look first."""
-        return next((item.place for item in self.evidence if item.at is not None), None)
+        return self.statement or next((item.place for item in self.evidence if item.at is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,13 @@ def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """The root is what differs from the rest of the fabric: a host's DSCP, a port's PFC, or an entry of a map."""
     for host, other in facts.odd_hosts.values():
         had = () if facts.before is None else facts.before.roce_dscps
+        choice = other == facts.agreed_dscp and other not in (*facts.network.roce_dscps, *had)
         yield Found(
             host.name,
             "roce_dscp",
             f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is"
-            + (", which the baseline has" if other in had and host.roce_dscp not in had else ""),
+            + (", which the baseline has" if other in had and host.roce_dscp not in had else "")
+            + (f", on all of them: change the hosts, or put {host.roce_dscp} there on every switch" if choice else ""),
             (host_evidence(host, "roce_dscp"),),
             fix=set_host_dscp(host, other),
         )

@@ -36,6 +36,7 @@ from fabric.validate.checks import (
     schedulers,
     session_routes,
     shut,
+    targets,
     tunnels,
     vteps,
     watchdog,
@@ -65,7 +66,11 @@ _FILES: Final = (
     ),
     ("O", "OSPF and IS-IS", interior.CHECKS),
     ("I", "Identity: addresses, router IDs, AS numbers", (*identity.CHECKS, *prefixes.CHECKS)),
-    ("V", "VXLAN and EVPN", (*overlay.CHECKS, *advertised.CHECKS, *gateways.CHECKS, *vteps.CHECKS, *reach.CHECKS)),
+    (
+        "V",
+        "VXLAN and EVPN",
+        (*overlay.CHECKS, *advertised.CHECKS, *gateways.CHECKS, *vteps.CHECKS, *reach.CHECKS, *targets.CHECKS),
+    ),
     ("A", "Access lists", filters.CHECKS),
     ("N", "Hosts", (*hosts.CHECKS, *host_classes.CHECKS)),
 )

@@ -43,13 +43,17 @@ _HEADS: Final = tuple(
         r"ip virtual-router mac-address", r"fabric forwarding anycast-gateway-mac", r"router-id",
         r"send-community", r"remote-as", r"update-source", r"ebgp-multihop",
         r"neighbor \S+ (?:remote-as|update-source|ebgp-multihop|send-community)", r"shape(?: rate)?",
-        r"ingress-replication", r"route-target \S+", r"timers(?: bgp)?", r"channel-group", r"service-profile",
+        r"ingress-replication", r"timers(?: bgp)?", r"channel-group", r"service-profile",
         r"service-policy type \S+(?: input| output)?", r"qos trust", r"switchport mode", r"vrf(?: member)?",
-        r"hostname", r"neighbor \S+ \S+", r"(?:no )?autonegotiate|(?:no )?negotiate auto", r"match dscp",
+        r"switchport trunk allowed vlan(?! (?:add|remove) )",
+        r"hostname", r"neighbor \S+ \S+", r"(?:no )?autonegotiate|(?:no )?negotiate auto",
         r"set qos-group", r"host-reachability protocol", r"encapsulation", r"rd", r"flowcontrol \S+",
     )
 )  # fmt: skip
-"""Words of a line before its value: a block has one line with each."""
+"""Words of a line before its value: a block has one line with each. Not those of lines that add up, such as route
+targets, code points of a class and rows of a list: a second line leaves the first one, so that has to go by `no`."""
+_ADD_UP: Final = re.compile(r"(route-target \S+) .*"), re.compile(r"(.*\bseq \d+) .*")
+_NUMBER: Final = re.compile(r"\d+")
 _ADDRESS: Final = re.compile(r"ip address (?:virtual )?\d")
 _DSCP_MAP: Final = re.compile(r"qos map dscp ([\d ]+) to traffic-class (\d+)")
 _STATED: Final = ("no priority", "no switchport")
@@ -107,6 +111,19 @@ def head(text: str) -> str:
         if match is not None and text[match.end() : match.end() + 1] in {"", " "}:
             return match[0]
     return text
+
+
+def place(text: str) -> str:
+    """What a line is one of, where lines add up: equal for a line and the one that is meant in its place."""
+    for pattern in _ADD_UP:
+        if match := pattern.fullmatch(text):
+            return match[1]
+    return _NUMBER.sub("#", text)
+
+
+def first_word(text: str) -> str:
+    """The first word of a line, or of what it negates."""
+    return text.removeprefix("no ").split(" ")[0]
 
 
 def is_header(path: Path, text: str) -> bool:
@@ -200,8 +217,6 @@ def _with(rows: list[str], path: Path, text: str) -> list[str]:
         return rows
     same = head(text)
     old = [it for it in children if not it.children and same in {head(it.text), head(it.text.removeprefix("no "))}]
-    if same in {"route-target import", "route-target export"}:
-        old += [it for it in children if it.text.startswith("route-target both")]
     if text == "switchport":
         old += [it for it in children if it.text == "no switchport" or it.text.startswith("switchport trunk")]
     if not old:

@@ -133,9 +133,12 @@ class Peers:
             peers = self.of(device, path, role=role)
             its = [self.blocks(other)[there] for other, there in peers]
             own = self.blocks(device).get(path, {})
-            for head in dict.fromkeys([*own, *(it for one in its for it in one)]):
-                usual, count = Counter(one.get(head) for one in its).most_common(1)[0] if its else (None, 0)
-                single = decided and usual is not None
+            heads = dict.fromkeys([*own, *(it for one in its for it in one)])
+            most = {head: _most(it.get(head) for it in its) for head in heads}
+            come = {lines.place(head) for head, (usual, _) in most.items() if usual is not None and head not in own}
+            for head, (usual, count) in most.items():
+                replaced = usual is None and lines.place(head) in come  # a line of a list: another one is in its place
+                single = decided and (usual is not None or replaced)
                 if head in seen or not _enough(count, len(its), decided=single) or (head in device.ports and not role):
                     continue
                 seen.add(head)
@@ -270,6 +273,11 @@ class Peers:
         return ()
 
 
+def _most(values: Iterable[str | None]) -> tuple[str | None, int]:
+    """The most frequent value, and how often it is there; nothing of nothing."""
+    return next(iter(Counter(values).most_common(1)), (None, 0))
+
+
 def _is_own(head: str, value: str | None) -> bool:
     """Whether each switch has its own value, or a fact: names, AS numbers, addresses, routes, cables."""
     if head in _IDENTITY or head.startswith("description "):
@@ -342,8 +350,8 @@ def _walk(tree: dict[Any, Any], path: Path, found: Blocks) -> None:
 
 
 def change_of(device: Device, its: Iterable[Usual]) -> Change:
-    """Differences of one block as a change to what the peers have."""
-    its = list(its)
+    """Differences of one block as a change to what the peers have. What goes is taken away before anything comes."""
+    its = sorted(its, key=lambda it: it.new is not None)
     first = its[0]
     shown = " ".join(first.path)
     field = "|".join((*first.path[-2:], ", ".join(it.head for it in its if it.head))).strip("|")
@@ -352,7 +360,9 @@ def change_of(device: Device, its: Iterable[Usual]) -> Change:
     if device.capabilities.tables and not file:
         rows = tuple(Row((*it.path, it.head) if it.head else it.path, it.new) for it in its)
         parts = [f"{it.head} to {it.new}" if it.new is not None else f"{it.head} to nothing (remove it)" for it in its]
-        what = f"set {'|'.join(first.path)}|{', '.join(parts)}" if first.head else f"add {'|'.join(first.path)}"
+        what = f"set {'|'.join(first.path)}|{', '.join(parts)}"
+        if not first.head:
+            what = f"{'remove' if first.new is None else 'add'} {'|'.join(first.path)}"
         command = BETWEEN_COMMANDS.join(row_command(it.path, it.value) for it in rows)
         return Change(device.name, what, first.source, rows, (), command, field, value)
     if device.capabilities.shell_statements:

@@ -10,7 +10,7 @@ each change is left out once, and stays out if nothing comes back.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
@@ -22,6 +22,7 @@ from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.fix import spelling
+from fabric.validate.fix.given_back import given_back, swapped
 from fabric.validate.fix.peers import Peers, Usual, change_of
 from fabric.validate.fix.state import CannotApplyError, Change, Key, State, of_fix
 from fabric.validate.judge import Request, baseline_of, network_of
@@ -106,6 +107,7 @@ class _Search:
     def __init__(self, plan: Plan, before: Network | None, most_trials: int) -> None:
         self.plan = plan
         self.before = before
+        self.old = None if before is None else Peers(State(plan.start.request, plan.start.tables, None, before))
         self.most_trials = most_trials
         self.reasons: dict[tuple[str, tuple[Key, ...]], Left] = {}
         cut = {(device, what) for check, device, what in plan.start.bad if check == "R13"}
@@ -141,7 +143,7 @@ class _Search:
 
     def _clear(self, now: State, cause: Cause, depth: int) -> tuple[tuple[Change, ...], State] | None:
         """Changes after which the cause's findings are gone and none is new; a part of them where not all can go."""
-        why = self._cut(cause) or _refused(cause)
+        why = self._cut(cause) or ("" if self.old else _refused(cause))
         if why:
             self.reasons.setdefault(_name(cause), Left(cause, why))
             return None
@@ -150,7 +152,14 @@ class _Search:
         best: tuple[tuple[int, int, int], tuple[Change, ...], State] | None = None
         conflict: tuple[Finding, ...] = ()
         blocked = ""
-        for founded, its in _candidates(now, cause, self.before, further=depth == 0):
+
+        def candidates() -> Iterator[tuple[bool, tuple[Change, ...]]]:
+            """The values of the baseline anywhere come last, where nothing at the places of the findings helps."""
+            yield from () if _refused(cause) else _candidates(now, cause, self.before, further=depth == 0)
+            if best is None and depth == 0 and self.old is not None:
+                yield from ((True, its) for its in _given_back(now, cause, self.old))
+
+        for founded, its in candidates():
             if self.cut and any(it.device in self.cut for it in its):
                 continue
             if self.plan.trials >= self.most_trials:
@@ -219,10 +228,10 @@ class _Search:
         every = self.plan.changes
         if not 1 < len(every) <= _MOST_DROPPED:
             return
-        for change in reversed(every):
+        for unit in reversed(_units(every)):
             if self.plan.trials >= self.most_trials:
                 break
-            kept = [it for it in self.plan.changes if it is not change]
+            kept = [it for it in self.plan.changes if all(it is not one for one in unit)]
             self.plan.trials += 1
             try:
                 trial = self.plan.start.changed(kept)
@@ -232,10 +241,18 @@ class _Search:
             if same and not trial.worse(self.plan.start):
                 self.plan.end = trial
                 self.plan.steps = [
-                    Step(it.cause, tuple(one for one in it.changes if one is not change), it.cleared)
+                    Step(it.cause, tuple(one for one in it.changes if any(one is its for its in kept)), it.cleared)
                     for it in self.plan.steps
                 ]
         self.plan.steps = [it for it in self.plan.steps if it.changes]
+
+
+def _units(changes: Sequence[Change]) -> list[list[Change]]:
+    """Changes of which none is made without the others."""
+    found: dict[object, list[Change]] = {}
+    for number, it in enumerate(changes):
+        found.setdefault((it.device, it.part_of) if it.part_of else number, []).append(it)
+    return list(found.values())
 
 
 def _causes(state: State, keys: Iterable[Key]) -> list[Cause]:
@@ -348,9 +365,36 @@ def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Ite
             yield Usual(name, path, head, own.get(head), before.get(head), BASELINE, (*path, head))
 
 
+def _given_back(now: State, cause: Cause, old: Peers) -> Iterator[tuple[Change, ...]]:
+    """What the baseline has otherwise: one difference, first of the switches that the findings name; then all of one
+    switch; then all.
+    """
+    peers = Peers(now)
+    named = {it.device for it in cause.findings}
+    named |= {site.root[0] for it in cause.findings for site in it.evidence if site.root is not None}
+    every = []
+    for device in sorted(peers.facts.devices, key=lambda it: it.name not in named):
+        was = old.state.network.devices.get(device.name)
+        if was is not None and was.capabilities is device.capabilities:
+            every.append(given_back(device, peers.blocks(device), old.blocks(was), BASELINE))
+    units = [[_bound(now, its) for its in of_switch] for of_switch in every if of_switch]
+    yield from islice((unit for of_switch in units for unit in of_switch), _TRIALS_OF_A_CAUSE)
+    whole = [tuple(it for unit in of_switch for it in unit) for of_switch in units]
+    yield from islice(
+        (its for its, of_switch in zip(whole, units, strict=True) if len(of_switch) > 1), _TRIALS_OF_A_CAUSE
+    )
+    if len(whole) > 1:
+        yield tuple(it for its in whole for it in its)
+
+
+def _bound(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
+    """Differences that belong together as changes of which none is made without the others."""
+    return tuple(replace(it, part_of=its[0].general) for it in _together(now, its))
+
+
 def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
     groups: dict[tuple[str, ...], list[Usual]] = {}
-    for it in its:
+    for it in swapped(its):
         groups.setdefault(it.general, []).append(it)
     for same in groups.values():
         if usual := [it for it in same if it.new is not None or not _refused_line(now, it)]:

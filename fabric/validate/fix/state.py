@@ -14,7 +14,7 @@ from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.edits import Row, statements
-from fabric.validate.fix import frr, lines, nvue, tables
+from fabric.validate.fix import frr, hostsfile, lines, nvue, tables
 from fabric.validate.frr_fixes import typed
 from fabric.validate.judge import Request, network_of
 from fabric.validate.remedies import Fix
@@ -45,6 +45,8 @@ class Change:
     """The file of FRR that the statements go into; '' for the switch's own."""
     in_file: tuple[str, ...] = ()
     """Statements for the copy of the file, where they are others: those that the switch refused have to go there."""
+    part_of: tuple[str, ...] = ()
+    """The difference from the baseline that it is a part of: none of its changes is made without the others."""
 
 
 class CannotApplyError(ValueError):
@@ -129,13 +131,7 @@ class State:
 def after(text: str, change: Change, device: Device | None, file: str) -> str:
     """The text of a file after one change. Raises: CannotApplyError."""
     if device is None:
-        if not file.endswith(".json") or not Path(file).is_file():
-            command = f" ({change.command})" if change.command else ""
-            message = f"the settings of {change.device} are not in a JSON file: make the change on the host{command}"
-            raise CannotApplyError(message)
-        value, _ = read_data(Path(file), text)
-        rows = tuple(_of_host(value, row) for row in change.rows)
-        return tables.written(text, tables.applied(value, rows))
+        return _hosts(text, change, file)
     if change.file:
         return frr.applied(text, change.statements)
     if device.capabilities.tables:
@@ -149,6 +145,24 @@ def after(text: str, change: Change, device: Device | None, file: str) -> str:
     if device.capabilities.shell_statements:
         return nvue.applied(text, change.in_file or change.statements)
     return lines.applied(text, change.in_file or change.statements, explicit_up=device.capabilities.interfaces_state_up)
+
+
+def _hosts(text: str, change: Change, file: str) -> str:
+    """The text of a hosts file after a change of a host's settings."""
+    changed: str | None = None
+    if file.endswith((".json", ".yml", ".yaml")) and Path(file).is_file():
+        value, _ = read_data(Path(file), text)
+        rows = tuple(_of_host(value, row) for row in change.rows)
+        if file.endswith(".json"):
+            return tables.written(text, tables.applied(value, rows))
+        changed = text
+        for row in rows:
+            changed = None if changed is None else hostsfile.applied(changed, row)
+    if changed is None:
+        command = f" ({change.command})" if change.command else ""
+        message = f"the settings of {change.device} are not in a hosts file: make the change on the host{command}"
+        raise CannotApplyError(message)
+    return changed
 
 
 def _of_host(tree: tables.Tree, row: Row) -> Row:

@@ -7,11 +7,12 @@ fabric is not made longer by that: there the remedies are those of the rules, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fabric.validate.checks.base import Finding, Severity
-from fabric.validate.fix.search import NOT_TRIED, Left, Plan, find
+from fabric.validate.fix.placed import Edits, edits_of, statement
+from fabric.validate.fix.search import NOT_TRIED, Left, Plan, Step, find
 from fabric.validate.fix.state import Change, Key
 from fabric.validate.judge import Request
 from fabric.validate.remedies import Fix
@@ -33,20 +34,36 @@ def with_remedies(request: Request, verdict: Verdict) -> Verdict:
 
 def told(verdict: Verdict, plan: Plan) -> Verdict:
     """The verdict with the changes of a plan beside each finding that they clear; where none does, the reason."""
-    fixes: dict[Key, tuple[Fix, ...]] = {}
+    repairs: dict[Key, _Repair] = {}
     for step in plan.steps:
-        own = tuple(_fix(it, step.cause.check.remedy) for it in step.changes)
+        fixes = tuple(_fix(it, step.cause.check.remedy) for it in step.changes)
+        repair = _Repair(step, fixes, edits_of(plan, step))
         for key in step.cleared:
-            fixes.setdefault(key, own)
+            repairs.setdefault(key, repair)
     left = {it.key: one for one in plan.left for it in one.cause.findings}
-    return replace(verdict, findings=tuple(_told(it, fixes, left) for it in verdict.findings))
+    return replace(verdict, findings=tuple(_told(it, repairs, left) for it in verdict.findings))
 
 
-def _told(finding: Finding, fixes: Mapping[Key, tuple[Fix, ...]], left: Mapping[Key, Left]) -> Finding:
-    if finding.key in fixes:
-        return replace(finding, found=fixes[finding.key])
+@dataclass(frozen=True, slots=True)
+class _Repair:
+    """A step, as remedies and as edits of lines."""
+
+    step: Step
+    fixes: tuple[Fix, ...]
+    edits: Edits
+
+
+def _told(finding: Finding, repairs: Mapping[Key, _Repair], left: Mapping[Key, Left]) -> Finding:
+    if its := repairs.get(finding.key):
+        place = statement(finding, its.step, its.edits) if finding.key in _own(its.step) else None
+        return replace(finding, found=its.fixes, statement=place)
     why = left[finding.key].reason if finding.key in left else ""
     return replace(finding, unfixed=why) if why and not why.startswith(NOT_TRIED) else finding
+
+
+def _own(step: Step) -> frozenset[Key]:
+    """The findings that are the mistake itself, not what follows from it."""
+    return frozenset(it.key for it in step.cause.findings)
 
 
 def _fix(change: Change, rule: str) -> Fix:

@@ -12,6 +12,7 @@ from typing import Any
 from fabric.configs.text.jsonfile import JsonText
 from fabric.validate.causes import Cause
 from fabric.validate.checks.base import Finding
+from fabric.validate.fix import hostsfile
 from fabric.validate.fix.files import patch, patches, replacements
 from fabric.validate.fix.search import Left, Plan, Step
 from fabric.validate.fix.state import CannotApplyError, Change, Key
@@ -140,6 +141,8 @@ def _told(plan: Plan, change: Change) -> Iterator[str]:
 
 def _tree(plan: Plan, change: Change) -> Tree:
     file = plan.start.file_of(change)
+    if file.endswith((".yml", ".yaml")):  # a hosts file
+        return hostsfile.tree(plan.start.text(file))
     found: Tree = JsonText(plan.start.text(file), file).value if file.endswith(".json") else {}
     return found
 

@@ -154,6 +154,12 @@ def summary(verdict: Verdict) -> str:
     return ", ".join(seen) + ": " + ", ".join(parts) + (f" ({'; '.join(more)})" if more else "")
 
 
+def _statement(finding: Finding) -> list[str]:
+    """The line to change, where no line of evidence has it."""
+    its = finding.statement
+    return [] if its is None or its in {it.place for it in finding.evidence} else [f"        the line to change: {its}"]
+
+
 def render(verdict: Verdict, *, everything: bool = False) -> str:
     """Causes of errors and warnings with evidence; notes and most places not understood only with `everything`."""
     lines: list[str] = [silent, ""] if (silent := open_rules(verdict)) else []
@@ -168,6 +174,7 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
         first, (devices, shown) = cause.first, where(cause)
         lines.append(f"{cause.severity.word:5} {first.check.id:4} {devices}  {shown}")
         lines.append(f"      {first.check.title}: {first.text}")
+        lines += _statement(first)
         lines += [f"        {item}" for item in first.evidence[:_EVIDENCE]]
         left = len(first.evidence) - _EVIDENCE
         lines += [f"        and {count(left, 'more line')} of evidence: --json"] if left > 0 else []

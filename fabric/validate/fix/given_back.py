@@ -1,0 +1,108 @@
+"""What a change of the files removed, added or replaced, given back as the baseline has it.
+
+A rule knows the value that it asks for; it does not know a neighbour, a network or a list row that nobody states any
+more. The baseline does. Differences that belong together are one: a block with all that is in it, and a line that goes
+with the line that came in its place, so that neither half of a replacement is tried alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from fabric.configs.model import Device
+from fabric.validate.fix import lines
+from fabric.validate.fix.peers import Blocks, Path, Usual
+
+_NUMBER: Final = re.compile(r"\d+")
+
+
+def swapped(its: Iterable[Usual]) -> list[Usual]:
+    """The differences; a line that goes and the one that comes in its place, of one block, get one general name.
+
+    Lines are of one place if they state the same kind of target or the same row of a list, or differ in numbers alone;
+    and where only one goes and only one comes with the same first word.
+    """
+    rows = list(its)
+    names: dict[int, tuple[str, ...]] = {}
+    for place_of, alone in ((lines.place, False), (lines.first_word, True)):
+        places: dict[tuple[str, Path, str], list[int]] = {}
+        for number, it in enumerate(rows):
+            if number not in names and it.head and (it.old is None) != (it.new is None):
+                places.setdefault((it.device, it.path, place_of(it.head)), []).append(number)
+        for (_, _, place), those in places.items():
+            goes = {rows[number].new is None for number in those}
+            if len(goes) > 1 and (not alone or len(those) == 2):
+                names.update(dict.fromkeys(those, (*rows[those[0]].general[:-1], place)))
+    return [replace(it, general=names.get(number, it.general)) for number, it in enumerate(rows)]
+
+
+def given_back(device: Device, own: Blocks, before: Blocks, source: str) -> list[list[Usual]]:
+    """Every difference of a switch from its baseline, those that belong together in one list.
+
+    Parameters
+    ----------
+    source    where the values are from, in words
+    """
+    found: list[Usual] = []
+    for path, stated in own.items():
+        if path in before:
+            was = before[path]
+            found += swapped(
+                Usual(device.name, path, head, stated.get(head), was.get(head), source, (*path, head))
+                for head in dict.fromkeys([*stated, *was])
+                if stated.get(head) != was.get(head)
+            )
+        elif _top(device, path, before) == path and not _is_line(path, before):
+            found += _taken_away(device, path, stated, source)
+    for path, stated in before.items():
+        if path not in own and not _is_line(path, own):
+            top = _whole(_top(device, path, own))
+            heads = [Usual(device.name, path, head, None, value, source, top) for head, value in stated.items()]
+            found += heads or [Usual(device.name, path, "", None, "", source, top)]
+    gone, come = ({_masked(it.general) for it in found if (it.new is None) is way} for way in (True, False))
+    groups: dict[tuple[str, ...], list[Usual]] = {}
+    for it in found:
+        masked = _masked(it.general)
+        groups.setdefault(masked if masked in gone & come else it.general, []).append(it)
+    return list(groups.values())
+
+
+def _taken_away(device: Device, path: Path, stated: Mapping[str, str], source: str) -> list[Usual]:
+    """A whole block that goes: the row of a table; the lines of a neighbour in a family, which stays elsewhere; else
+    the line that opens it.
+    """
+    general = _whole(path)
+    if _is_row(device, path):
+        return [Usual(device.name, path, "", "", None, source, general)]
+    if len(path) > 1 and path[-1].startswith("neighbor ") and path[-2].startswith("address-family "):
+        return [Usual(device.name, path, head, line, None, source, general) for head, line in stated.items()]
+    return [Usual(device.name, path[:-1], path[-1], path[-1], None, source, general)]
+
+
+def _is_row(device: Device, path: Path) -> bool:
+    return device.capabilities.tables and path[0] not in device.beside
+
+
+def _top(device: Device, path: Path, other: Blocks) -> Path:
+    """The outermost block around a path, or itself, that the other side has not; nothing leads to a row of a table."""
+    first = len(path) if _is_row(device, path) else 1
+    return next(path[:length] for length in range(first, len(path) + 1) if path[:length] not in other)
+
+
+def _is_line(path: Path, other: Blocks) -> bool:
+    """Whether the other side has a block as a line without lines below it: those alone differ."""
+    return bool(path) and path[-1] in other.get(path[:-1], {})
+
+
+def _whole(path: Path) -> Path:
+    """A block that is one with others: a neighbour's lines in every family are those of the neighbour."""
+    if len(path) > 1 and path[-1].startswith("neighbor "):
+        return tuple(it for it in path if not it.startswith("address-family "))
+    return path
+
+
+def _masked(path: Path) -> Path:
+    return tuple(_NUMBER.sub("#", word) for word in path)
