@@ -14,6 +14,7 @@ from fabric.validate.fix.files import patches
 from fabric.validate.fix.search import Plan, find
 from fabric.validate.fix.told import told
 from fabric.validate.judge import Request, judge
+from fabric.validate.output.text import remedy
 from tests.mistakes import frr as fabric_of_frr
 from tests.mistakes.mistake import REMOVED, Edit, everywhere, good, put, renamed, replaced, write
 
@@ -95,7 +96,18 @@ def test_a_neighbour_with_another_address_goes_and_the_right_one_comes(language:
     assert_given_back(found, request)
 
 
-_IMPORT = ("evpn", "vni", "10100", "route-target", "import")
+@pytest.mark.parametrize(
+    "language", [it if it in {"frr", "nxos"} else pytest.param(it, marks=_SLOW) for it in LANGUAGES]
+)
+def test_a_neighbour_that_a_rule_knows_gets_its_address_without_a_baseline(language: str, tmp_path: Path) -> None:
+    old = fabric(language, tmp_path / "old")
+    request = Request([fabric(language, tmp_path / "new", spine1=OTHER_ADDRESS[language])])
+    found = find(request, judge(request))
+    assert found.gone == found.asked
+    assert changes(load_network([old]), found.end.network) == ()
+    assert "no command" not in "".join(remedy(told(judge(request), found).causes[0]))
+
+
 OTHER_TARGET: dict[str, Edit] = {
     "eos": replaced("route-target both 65000:10100", "route-target both 65000:10101"),
     "nxos": replaced("route-target import 65000:10100", "route-target import 65000:10101"),

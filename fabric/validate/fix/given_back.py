@@ -86,6 +86,16 @@ def _is_row(device: Device, path: Path) -> bool:
     return device.capabilities.tables and path[0] not in device.beside
 
 
+def with_address(blocks: Blocks, old: str, new: str) -> Blocks:
+    """The blocks with another address of a neighbour: each of its blocks has the address in its path."""
+
+    def renamed(path: Path) -> Path:
+        of_neighbor = any(word.startswith(("neighbor", "BGP_NEIGHBOR")) for word in path)
+        return tuple(re.sub(rf"(?<![\w.:]){re.escape(old)}(?![\w.:])", new, it) for it in path) if of_neighbor else path
+
+    return {renamed(path): stated for path, stated in blocks.items()}
+
+
 def _top(device: Device, path: Path, other: Blocks) -> Path:
     """The outermost block around a path, or itself, that the other side has not; nothing leads to a row of a table."""
     first = len(path) if _is_row(device, path) else 1

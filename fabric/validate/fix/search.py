@@ -9,6 +9,7 @@ each change is left out once, and stays out if nothing comes back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -22,7 +23,7 @@ from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.fix import spelling
-from fabric.validate.fix.given_back import given_back, swapped
+from fabric.validate.fix.given_back import given_back, swapped, with_address
 from fabric.validate.fix.peers import Peers, Usual, change_of
 from fabric.validate.fix.state import CannotApplyError, Change, Key, State, of_fix
 from fabric.validate.judge import Request, baseline_of, network_of
@@ -40,6 +41,7 @@ _MOST_TRIALS: Final = 600
 NOT_TRIED: Final = "not tried"
 """Begins the reason where the trials did not suffice."""
 _MOST_DROPPED: Final = 40
+_ADDRESS_OF: Final = re.compile(r"neighbor (\S+) address")
 
 
 @dataclass(frozen=True)
@@ -292,6 +294,8 @@ def _candidates(
     of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
     if of_rules:
         yield True, of_rules
+    if moved := _readdressed(now, cause):
+        yield True, moved
     if any(it.source == BASELINE for it in cause.fixes):
         return  # a setting of hosts was changed: no switch follows it
     peers = Peers(now)
@@ -385,6 +389,18 @@ def _given_back(now: State, cause: Cause, old: Peers) -> Iterator[tuple[Change, 
     )
     if len(whole) > 1:
         yield tuple(it for its in whole for it in its)
+
+
+def _readdressed(now: State, cause: Cause) -> tuple[Change, ...]:
+    """The address of a neighbour that a rule knows: its lines go, and come again at the right one."""
+    peers, found = Peers(now), []
+    for fix in cause.fixes:
+        device, asked = now.network.devices.get(fix.device), _ADDRESS_OF.fullmatch(fix.field)
+        if device is not None and asked is not None and not fix.command:
+            own = peers.blocks(device)
+            units = given_back(device, own, with_address(own, asked[1], fix.value), cause.check.remedy)
+            found += [it for unit in units for it in _bound(now, unit)]
+    return tuple(found)
 
 
 def _bound(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
