@@ -12,7 +12,7 @@ from fabric.validate.checks.base import Severity
 from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.runner import validate
 from tests.mistakes import plan
-from tests.mistakes.mistake import LANGUAGES, Edit, both, everywhere, put, replaced, write
+from tests.mistakes.mistake import LANGUAGES, Edit, both, everywhere, put, renamed, replaced, write
 
 
 def causes(
@@ -173,3 +173,20 @@ def test_a_session_to_an_address_that_two_switches_have_follows_from_that(tmp_pa
     found = [it for it in validate(load_network([tmp_path])).causes if it.severity is Severity.ERROR]
     assert found[0].check.id == "I1"
     assert "P3" not in {it.check.id for it in found}
+
+
+OTHER_VNI = {
+    "nxos": replaced("vn-segment 10100", "vn-segment 10010"),
+    "nvue": renamed("bridge", "domain", "br_default", "vlan", "100", "vni", "10100", to="10010"),
+    "eos": replaced("vxlan vlan 100 vni 10100", "vxlan vlan 100 vni 10010"),
+}
+
+
+@pytest.mark.parametrize("language", OTHER_VNI)
+@pytest.mark.parametrize("leaf", ["leaf1", "leaf2"])
+def test_a_vni_is_wrong_that_the_other_blocks_of_the_switch_do_not_have(
+    language: str, leaf: str, tmp_path: Path
+) -> None:
+    found = causes(language, tmp_path, 2, **{leaf: OTHER_VNI[language]})
+    assert named(found)[0] == ("V2", leaf)
+    assert UNDECIDED not in found[0].first.text

@@ -130,6 +130,8 @@ def _usual_number(facts: Facts, held: list[Held]) -> tuple[str, bool]:
             lambda row: bool(changed(facts, row[0], lambda it: _number_of(it, row[1]))),
             lambda row: any(it.rpartition(":")[2] in numbers - {row[1].number} for it in _made_of_it(row[1])),
             lambda row: _named_after_another(row[1], numbers),
+            lambda row: _says_another(row[0], row[1], numbers),
+            lambda row: not _made_of_vlan(row[1]),
         ),
     )
     right = next((vni.number for device, vni in held if (device, vni) not in wrong), count[0][0])
@@ -140,6 +142,17 @@ def _named_after_another(vni: Vni, numbers: set[str]) -> bool:
     """Whether the name of a VNI's row has the number of another switch's, and not its own (map_10100_Vlan100)."""
     parts = set(_DIGITS.findall(vni.where[-1])) - {vni.vlan} if vni.where else set()
     return vni.number not in parts and bool(parts & numbers)
+
+
+def _says_another(device: Device, vni: Vni, numbers: set[str]) -> bool:
+    """Whether other blocks of a switch, its tunnel and EVPN, still have another switch's number, and no VLAN has it."""
+    loose = {it.number for it in device.identity.vnis if not it.vlan and not it.vrf}
+    return bool(loose & (numbers - {vni.number}))
+
+
+def _made_of_vlan(vni: Vni) -> bool:
+    """Whether a VNI ends in the number of its VLAN, as numbers that are counted from 10,000 do."""
+    return len(vni.vlan) > 1 and vni.number.endswith(vni.vlan)
 
 
 def _number_of(device: Device, vni: Vni) -> str:
