@@ -64,12 +64,12 @@ class Fixes:
     @property
     def asked(self) -> int:
         """Warnings and errors that were to be cleared."""
-        return len(self._plan.asked)
+        return self._plan.findings(self._plan.asked)
 
     @property
     def gone(self) -> int:
         """Those that the changes clear. None is new."""
-        return len(self._plan.gone)
+        return self._plan.findings(self._plan.gone)
 
     def write_patches(self, folder: str | PathLike[str]) -> list[Path]:
         """Write the patches to a folder that is new, empty, or of an earlier call. Raises: InputErrors, OSError."""

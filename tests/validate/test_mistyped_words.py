@@ -11,6 +11,7 @@ from fabrics import Judge, small_fabric
 
 from fabric.configs.load import parse_device
 from fabric.validate.causes import Cause, find_causes
+from fabric.validate.checks.base import Severity
 from fabric.validate.fix.search import find
 from fabric.validate.fix.told import with_remedies
 from fabric.validate.judge import Request, judge
@@ -187,3 +188,27 @@ def test_everything_that_a_mistyped_word_of_nvue_causes_is_below_it(tmp_path: Pa
     cause, _ = _top(tmp_path)
     assert cause.check.id == "R5"
     assert {"M14", "L1"} <= set(cause.counts)
+
+
+def test_a_mistyped_line_is_the_cause_and_the_line_that_is_missing_for_it_follows(tmp_path: Path) -> None:
+    files = good("eos")
+    files["leaf1.cfg"] = files["leaf1.cfg"].replace("priority-flow-control on", "priority-flow-contrl on", 1)
+    write("eos", files, tmp_path)
+    cause, _ = _top(tmp_path)
+    assert cause.check.id == "R5"
+    assert "R9" in {it.check.id for it in cause.consequences}
+    assert cause.first.place is not None
+    line = Path(cause.first.place.file).read_text(encoding="utf-8").split("\n")[cause.first.place.line - 1]
+    assert line.strip() == "priority-flow-contrl on"
+
+
+def test_a_plan_counts_findings_as_the_report_does(tmp_path: Path) -> None:
+    files = good("nxos")
+    files["leaf2.cfg"] = files["leaf2.cfg"].replace("pause pfc-cos 3", "pause pfc-cos 4", 1)
+    write("nxos", files, tmp_path)
+    request = Request([tmp_path])
+    verdict = judge(request)
+    wanted = sum(it.severity >= Severity.WARN for it in verdict.findings)
+    plan = find(request, verdict)
+    assert wanted > len(plan.asked)
+    assert (plan.findings(plan.asked), plan.findings(plan.gone)) == (wanted, wanted)

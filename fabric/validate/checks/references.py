@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fabric.configs.model import Device, Where
+from fabric.configs.model import Defect, Device, Where
 from fabric.configs.network import Cable
 from fabric.configs.text.spelling import slip_of
 from fabric.validate.checks.base import (
@@ -14,6 +14,7 @@ from fabric.validate.checks.base import (
     Evidence,
     Found,
     I,
+    Root,
     Severity,
     W,
     check,
@@ -38,10 +39,21 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         (shows(device, item.where, "", "", _label(item.where)),),
                         Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
+                        rests_on=_mistyped(device, item),
                         fix=spelled_right(device, item.meant),
                     )
 
     return found
+
+
+def _mistyped(device: Device, missing: Defect) -> list[Root]:
+    """The lines that were meant to be the one that is missing: with another letter it is not there."""
+    wanted = {it.new for it in missing.meant if not it.old}
+    return [
+        (device.name, it.root or it.where)
+        for it in device.defects
+        if it is not missing and any(meant.old and meant.new in wanted for meant in it.meant)
+    ]
 
 
 def _label(where: Where) -> str:

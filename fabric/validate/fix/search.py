@@ -10,7 +10,8 @@ each change is left out once, and stays out if nothing comes back.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
@@ -74,6 +75,8 @@ class Plan:
     left: list[Left] = field(default_factory=list)
     asked: frozenset[Key] = frozenset()
     trials: int = 0
+    several: Mapping[Key, int] = field(default_factory=dict)
+    """Findings that were asked for, by key, where not one: a report counts each of them."""
 
     @property
     def changes(self) -> list[Change]:
@@ -84,6 +87,10 @@ class Plan:
     def gone(self) -> frozenset[Key]:
         """Findings that were asked for and that the changes clear."""
         return (self.asked & self.start.bad.keys()) - self.end.bad.keys()
+
+    def findings(self, keys: Iterable[Key]) -> int:
+        """How many findings have these keys."""
+        return sum(self.several.get(key, 1) for key in keys)
 
     @property
     def new(self) -> tuple[Finding, ...]:
@@ -97,7 +104,8 @@ def find(request: Request, verdict: Verdict, most_trials: int = _MOST_TRIALS) ->
     before = baseline_of(request, tables)
     start = State(request, tables, before, network_of(request, tables))
     wanted = [it for it in verdict.findings if it.severity >= Severity.WARN]
-    plan = _Search(Plan(start, start, asked=frozenset(it.key for it in wanted)), before, most_trials).run()
+    several = Counter(it.key for it in wanted)
+    plan = _Search(Plan(start, start, asked=frozenset(several), several=several), before, most_trials).run()
     outside = [it for it in wanted if it.key not in start.bad]  # of files that were not given (R11)
     plan.left += [Left(it, _unknown(it)) for it in find_causes(outside)]
     return plan

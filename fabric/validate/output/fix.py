@@ -30,7 +30,7 @@ def as_text(plan: Plan, files: list[str]) -> str:
         for change in step.changes:
             lines += [f"      {change.device}: {line}" for line in _told(plan, change)]
             lines.append(f"        why: {change.source}")
-        lines += [f"      clears {_counted(step.cleared)}", ""]
+        lines += [f"      clears {_counted(plan, step.cleared)}", ""]
     for left in plan.left:
         lines.append(f"no fix  {_about(left.cause)}")
         lines.append(f"      {left.cause.check.title}: {left.cause.first.text}")
@@ -43,10 +43,10 @@ def summary(plan: Plan) -> str:
     """One line: how many warnings and errors the changes clear."""
     devices = len({change.device for change in plan.changes})
     changes = f"{many(len(plan.changes), 'change')} of {many(devices, 'device')}"
-    left = len(plan.asked) - len(plan.gone)
+    asked, gone = plan.findings(plan.asked), plan.findings(plan.gone)
     return (
-        f"{changes}: {len(plan.gone)} of {many(len(plan.asked), 'warning or error', 'warnings and errors')} gone, "
-        f"{left} left, {len(plan.new)} new; {many(plan.trials, 'trial')}"
+        f"{changes}: {gone} of {many(asked, 'warning or error', 'warnings and errors')} gone, "
+        f"{asked - gone} left, {len(plan.new)} new; {many(plan.trials, 'trial')}"
     )
 
 
@@ -81,8 +81,8 @@ def as_data(plan: Plan) -> dict[str, Any]:
     switches = [plan.start.network.devices[it] for it in dict.fromkeys(it.device for it in plan.changes if it.rows)
                 if it in plan.start.network.devices]  # fmt: skip
     return {
-        "asked": len(plan.asked),
-        "gone": len(plan.gone),
+        "asked": plan.findings(plan.asked),
+        "gone": plan.findings(plan.gone),
         "new": len(plan.new),
         "trials": plan.trials,
         "steps": [_step(plan, it) for it in plan.steps],
@@ -111,12 +111,12 @@ def _about(cause: Cause) -> str:
     return f"{cause.severity.word} {cause.check.id} {devices}  {objects}"
 
 
-def _counted(keys: tuple[Key, ...]) -> str:
+def _counted(plan: Plan, keys: tuple[Key, ...]) -> str:
     counts: dict[str, int] = {}
-    for check, _, _ in keys:
-        counts[check] = counts.get(check, 0) + 1
+    for key in keys:
+        counts[key[0]] = counts.get(key[0], 0) + plan.findings([key])
     listed = ", ".join(f"{check} ({number})" for check, number in counts.items())
-    return f"{many(len(keys), 'finding')}: {listed}"
+    return f"{many(plan.findings(keys), 'finding')}: {listed}"
 
 
 def _told(plan: Plan, change: Change) -> Iterator[str]:
