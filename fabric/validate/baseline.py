@@ -13,6 +13,7 @@ from typing import Any, Final
 from fabric.configs.capabilities import Language
 from fabric.configs.model import Device, Where
 from fabric.configs.network import HOST_SETTINGS, Network
+from fabric.validate import derived
 from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
@@ -78,8 +79,10 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
         for name in sorted(old.devices.keys() ^ new.devices.keys())
     ]
     for name in sorted(old.devices.keys() & new.devices.keys()):
-        before, after = (_values(network.devices[name]) for network in (old, new))
-        language = new.devices[name].language
+        was_device, is_device = old.devices[name], new.devices[name]
+        before = derived.stated(was_device, is_device, _values(was_device))
+        after = derived.stated(is_device, was_device, _values(is_device))
+        language = is_device.language
         stated = [{where for _, where in its.values()} for its in (before, after)]
         same: dict[tuple[str, str], list[str]] = {}
         for path in sorted(before.keys() | after.keys()):
@@ -104,7 +107,7 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
                 f" and {len(ports) - _SHOWN_PORTS} more" if len(ports) > _SHOWN_PORTS else ""
             )
             lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
-        lines += _made(name, old.devices[name], new.devices[name])
+        lines += _made(name, was_device, is_device)
     lines += _of_hosts(old, new)
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
     for pair in sorted(ends[0] ^ ends[1]):

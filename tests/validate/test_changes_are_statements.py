@@ -1,0 +1,45 @@
+"""A change that is listed against the baseline is a statement of the file, not a value that follows from one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabric.configs.load import load_network
+from fabric.validate.baseline import changes
+from tests.mistakes import frr as fabric_of_frr
+from tests.mistakes.mistake import Edit, good, put, replaced, write
+
+CASES: tuple[tuple[str, str, Edit, str], ...] = (
+    (
+        "nxos",
+        "leaf2.cfg",
+        replaced("pause pfc-cos 3", "pause pfc-cos 4"),
+        "policy-map qos_network c-8q-nq3 pause pfc-cos: 3 → 4",
+    ),
+    (
+        "nvue",
+        "leaf2.yaml",
+        put("interface", "swp3", "qos", "pfc-watchdog", "state", value="disable"),
+        "interface swp3 qos pfc-watchdog state: enable → disable",
+    ),
+    ("nvue", "leaf2.yaml", put("interface", "swp3", "link", "mtu", value=1500), "interface swp3 link mtu: 9216 → 1500"),
+    (
+        "frr",
+        "leaf2.frr.conf",
+        replaced("  network 10.0.0.2/32\n", ""),
+        "leaf2.frr.conf|router bgp|network 10.0.0.2/32: present → absent",
+    ),
+)
+
+
+@pytest.mark.parametrize(("language", "name", "edit", "line"), CASES)
+def test_one_line_is_one_change(language: str, name: str, edit: Edit, line: str, tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        files = fabric_of_frr.good() if language == "frr" else good(language)
+        if folder == "new":
+            files[name] = edit(files[name])
+        (tmp_path / folder).mkdir()
+        write("sonic" if language == "frr" else language, files, tmp_path / folder)
+    assert changes(load_network([tmp_path / "old"]), load_network([tmp_path / "new"])) == (f"leaf2: {line}",)
