@@ -192,8 +192,11 @@ def set_pfc(device: Device, port: Port, priorities: Iterable[int]) -> Fix:
             BETWEEN_COMMANDS.join((pfc.command, watched.command)),
             (*pfc.rows, *watched.rows),
         )
-    of_all = command.startswith("policy-map")
-    place = "|".join(port.pfc_where) if of_all else f"{port.name} PFC priorities"
+    place = f"{port.name} PFC priorities"
+    if command.startswith("policy-map"):
+        place = "|".join(port.pfc_where)
+    elif device.capabilities.shell_statements and "pfc" in port.qos_where:  # a profile, which other ports may have, too
+        place = nvue_words(port.qos_where).replace(" ", "|")
     return Fix(device.name, place, value, command)
 
 

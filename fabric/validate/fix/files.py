@@ -182,8 +182,22 @@ def replacements(state: State, changes: tuple[Change, ...]) -> dict[str, list[Re
     for file, text in texts.items():
         old = read_file(Path(file)).splitlines(keepends=True)
         new = text.splitlines(keepends=True)
-        edits = [it for it in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if it[0] != "equal"]
-        if sum(high - low for _, low, high, _, _ in edits) > _MOST_CHANGED * len(old):
+        edits = _edits(old, new)
+        if sum(high - low for low, high, _, _ in edits) > _MOST_CHANGED * len(old):
             return {}
-        found[file] = [(low + 1, high, "".join(new[begin:end])) for _, low, high, begin, end in edits]
+        found[file] = [(low + 1, high, "".join(new[begin:end])) for low, high, begin, end in edits]
     return found
+
+
+def _edits(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """(low, high, begin, end): lines of the old text and those that stand for them.
+
+    What both have at the start and at the end is left out first: a few lines of thousands are compared.
+    """
+    most = min(len(old), len(new))
+    start = next((it for it in range(most) if old[it] != new[it]), most)
+    rest = most - start
+    same = next((it for it in range(rest) if old[-1 - it] != new[-1 - it]), rest)
+    matcher = SequenceMatcher(None, old[start : len(old) - same], new[start : len(new) - same], autojunk=False)
+    codes = (it[1:] for it in matcher.get_opcodes() if it[0] != "equal")
+    return [(low + start, high + start, begin + start, end + start) for low, high, begin, end in codes]

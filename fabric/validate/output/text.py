@@ -155,9 +155,9 @@ def summary(verdict: Verdict) -> str:
 
 
 def _statement(finding: Finding) -> list[str]:
-    """The line to change, where no line of evidence has it."""
+    """Where the change goes, where no line of evidence says it."""
     its = finding.statement
-    return [] if its is None or its in {it.place for it in finding.evidence} else [f"        the line to change: {its}"]
+    return [] if its is None or its in {it.place for it in finding.evidence} else [f"        to change at: {its}"]
 
 
 def render(verdict: Verdict, *, everything: bool = False) -> str:
