@@ -196,7 +196,7 @@ def set_pfc(device: Device, port: Port, priorities: Iterable[int]) -> Fix:
     if command.startswith("policy-map"):
         place = "|".join(port.pfc_where)
     elif device.capabilities.shell_statements and "pfc" in port.qos_where:  # a profile, which other ports may have, too
-        place = nvue_words(port.qos_where).replace(" ", "|")
+        place = "|".join((*nvue_words(port.qos_where).split(), "switch-priority"))
     return Fix(device.name, place, value, command)
 
 
