@@ -249,7 +249,7 @@ class Evidence:
 
     @cached_property
     def spreads(self) -> bool:
-        """Whether a switch sprays packets or moves flowlets, so that a queue pair has no single path."""
+        """Whether packets are sprayed, flowlets moved or paths chosen by NICs: switches give a queue pair no path."""
         chosen = endstate.read(self.run).switches["load_balance"]
         return not set(chosen.tolist()) <= BY_FLOW
 

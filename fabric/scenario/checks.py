@@ -306,7 +306,7 @@ def _overrides(scenario: Scenario) -> _Found:
 def _recovery(scenario: Scenario, own: Collection[str]) -> _Found:
     transport, recovery = scenario.transport, recovery_of(scenario)
     chosen = f"recovery: {recovery}" + (
-        ", the default where a switch sprays" if transport.recovery is None and recovery == OUT_OF_ORDER else ""
+        ", the default where packets are sprayed" if transport.recovery is None and recovery == OUT_OF_ORDER else ""
     )
     if recovery in {"selective", OUT_OF_ORDER} and "nak_interval" in own:
         yield "transport.nak_interval", f"has no effect with {chosen}", "remove it"

@@ -48,5 +48,5 @@ def recovery_of(scenario: Scenario) -> str:
 
 
 def takes_reordering_for_loss(scenario: Scenario) -> bool:
-    """Whether switches spray and NICs accept packets in order only."""
+    """Whether packets are sprayed and NICs accept them in order only."""
     return sprays(scenario) and recovery_of(scenario) != OUT_OF_ORDER

@@ -310,9 +310,11 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         rdma = rdma.model_copy(update={"source_routes": None})
     if takes_reordering_for_loss(scenario):
         log.warning(
-            "switches spray packets, which then overtake each other, and transport.recovery: %s treats every "
-            "overtaken packet as lost; use recovery: out-of-order",
+            "%s spray packets, which then overtake each other, and transport.recovery: %s treats every "
+            "overtaken packet as lost; use recovery: out-of-order%s",
+            "NICs" if source_routed(scenario) else "switches",
             rdma.recovery,
+            ", or transport.source_routes.choice: queue-pair" if source_routed(scenario) else "",
         )
     frame, others = frames(rdma), completed(scenario, rdma)
     _stage("checking the settings", problems)

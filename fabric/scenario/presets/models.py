@@ -113,7 +113,7 @@ _ASIC_DEFAULTS: Final = (
         "transport.recovery",
         "go-back-n",
         "IB specification vol. 1, section 9.7.5: NAK sequence error; "
-        "out-of-order where a switch sprays (decisions/0028)",
+        "out-of-order where packets are sprayed (decisions/0028)",
     ),
     Default(
         "transport.reorder_window",

@@ -210,7 +210,7 @@ class TransportSpec(Strict):
     recovery: Recovery | None = Field(
         None,
         description="Recovery from loss. out-of-order places packets in any order; "
-        "it is the default where a switch sprays.",
+        "it is the default where packets are sprayed.",
     )
     reorder_window: TimePs | None = Field(
         None,
