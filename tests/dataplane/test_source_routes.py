@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +12,10 @@ from test_load_balancing import MS
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import DropReason, Stop
 from fabric.errors import InputErrors
+from fabric.explain.variations import _sprayed
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
+from fabric.scenario.yaml_input import read_yaml
 from fabric.topology.paths import equal_cost_ports
 from fabric.topology.source_routes import MOST, SourceRoutes
 from fabric.verify.conservation import check
@@ -257,7 +258,14 @@ def test_what_is_not_modelled_or_has_no_effect_is_refused(sections: dict[str, An
     assert any(text in f"{it.path} {it.text}; {it.hint}" for it in caught.value.problems)
 
 
-def test_json_of_the_default_is_accepted_anywhere() -> None:
+def test_the_variation_without_collisions_has_no_source_routes() -> None:
+    """`fabric explain` simulates the scenario again with switches that spray."""
+    raw = read_yaml(Path(__file__).parents[2] / "scenarios" / "source-routes.yml")
+    _sprayed(raw)
+    assert compile_scenario(build_scenario(raw, Path("sprayed.yml"))).params.source_routes is None
+
+
+def test_a_written_default_is_accepted_anywhere() -> None:
     """The resolved scenario of any run has the defaults of source routes, and can be run again."""
-    written = json.loads('{"source_routes": {"choice": "packet", "withdrawal": "1ms"}}')
+    written = {"source_routes": {"choice": "packet", "withdrawal": "1ms"}}
     assert compiled(switches={"load_balancing": "ecmp"}, transport=written).params.source_routes is None
