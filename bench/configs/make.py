@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from bench.configs.plan import switches
+from bench.configs.plan import SHAPES, switches
 from bench.configs.sarif import Answer
 from tests.mistakes.mistake import LANGUAGES, Mistake, write
 from tests.mistakes.score import CASES
@@ -35,7 +35,7 @@ def sample(language: str, count: int) -> list[Mistake]:
 
 def fabric_of(language: str, size: int) -> dict[str, Any]:
     """{file name: content} of the working fabric."""
-    files: dict[str, Any] = LANGUAGES[language].good(switches(size))
+    files: dict[str, Any] = LANGUAGES[language].good(switches(SHAPES[size]))
     return files
 
 

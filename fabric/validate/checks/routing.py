@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, ip_network
 from typing import Final
 
@@ -126,7 +126,7 @@ def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """With all uplinks, and (info) with one failed."""
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
-        if not down or not up or any(line.device is device and not line.port.speed_mbps for line in facts.used):
+        if not down or not up or not all(line.port.speed_mbps for line in facts.used_of(device)):
             continue  # R7 names ports without a speed
         hosts, uplinks = (sum(line.port.speed_mbps or 0 for line in lines) for lines in (down, up))
         ratio = hosts / uplinks
@@ -273,6 +273,10 @@ def D6(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Leaves and spines alike."""
+    vteps: dict[str, list[Device]] = {}
+    for device in facts.devices:
+        if address := vtep_address(device):
+            vteps.setdefault(address, []).append(device)
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
         speeds = sorted({line.port.speed_mbps or 0 for line in up})
@@ -291,15 +295,18 @@ def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 (shows(device, device.multipath_where, "", device.multipath, "maximum-paths"),),
                 fix=set_multipath(device, len(up)),
             )
-        yield from _pinned(facts, device)
+        yield from _pinned(facts, device, vteps)
 
 
-def _pinned(facts: Facts, device: Device) -> Iterator[Found]:
-    """Static routes to the VTEP of another switch with fewer next hops than BGP has equal ones, which they override."""
-    vteps = {address: it for it in facts.devices if it is not device and (address := vtep_address(it))}
+def _pinned(facts: Facts, device: Device, vteps: Mapping[str, Sequence[Device]]) -> Iterator[Found]:
+    """Static routes to the VTEP of another switch with fewer next hops than BGP has equal ones, which they override.
+
+    `vteps`: address to the switches that have it as their VTEP.
+    """
     for route in device.routes:
         address = route.prefix.removesuffix("/32")
-        if address not in vteps or not _leads(facts, device, route) or route.distance >= _EXTERNAL_DISTANCE:
+        owner = next((it for it in reversed(vteps.get(address, ())) if it is not device), None)
+        if owner is None or not _leads(facts, device, route) or route.distance >= _EXTERNAL_DISTANCE:
             continue
         reach = reachability_of(facts)
         key = prefix_key(int(IPv4Address(address)), 32)
@@ -308,7 +315,7 @@ def _pinned(facts: Facts, device: Device) -> Iterator[Found]:
             yield Found(
                 device.name,
                 named(route.where),
-                f"a static route to {address} of {vteps[address].name} has {len(route.hops)} next hops, BGP has "
+                f"a static route to {address} of {owner.name} has {len(route.hops)} next hops, BGP has "
                 f"{len(paths)} equal ones: {listed(list(paths), _SHOWN)}",
                 (shows(device, route.where, "", route.prefix),),
             )
