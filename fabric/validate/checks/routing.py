@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, ip_network
 from typing import Final
 
@@ -15,11 +15,11 @@ from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, Severity, W, check, construct, named, shows
 from fabric.validate.checks.identity import vtep_address
 from fabric.validate.facts import Facts, Line, threshold
-from fabric.validate.paths import Tree
 from fabric.validate.reachability import reachability_of
 from fabric.validate.remedies import Fix, set_field
 from fabric.validate.routing_fixes import set_multipath
 from fabric.validate.sessions import Cause
+from fabric.validate.trees import Tree
 
 _SEEDS: Final = {"ToRRouter": 0, "LeafRouter": 10, "LowerRegionalHub": 60}
 _SPINE_SEED: Final = 25
@@ -163,9 +163,9 @@ def _choose_twice(facts: Facts) -> set[tuple[str, str]]:
     return {
         (name, hop.into[0])
         for tree in facts.routes.trees
-        for name, hops in tree.next_hops.items()
-        if len(hops) > 1
-        for hop in hops
+        for name in tree.changes()
+        if len(tree.next_hops[name]) > 1
+        for hop in tree.next_hops[name]
         if len(tree.next_hops.get(hop.into[0], ())) > 1
     }
 
@@ -456,7 +456,11 @@ def D10(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def D11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """An edge switch between two switches without hosts."""
     edges, seen = set(facts.routes.edges), set()
+    turning: set[str] = set()
     for tree in facts.routes.trees:
+        if not _turns(tree, edges) and (tree.base is None or tree.base.destination not in turning):
+            continue
+        turning.add(tree.destination)
         reached = tree.reach(facts.routes.edges)
         into = {hop.into[0]: name for name in reached if name not in edges for hop in tree.next_hops.get(name, ())}
         for name in reached:
@@ -467,6 +471,16 @@ def D11(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if ups and (name, into[name], ups[0]) not in seen and name not in tree.reach(ups):
                 seen.add((name, into[name], ups[0]))
                 yield Found(name, tree.destination, f"from {into[name]} to {ups[0]}", _routes(facts, tree, [name]))
+
+
+def _turns(tree: Tree, edges: Collection[str]) -> bool:
+    """Whether a switch without hosts leads to one with hosts that passes packets on, where the tree is not its base."""
+    return any(
+        to in edges and any(up not in edges for up in tree.near.get(to, ()))
+        for name in tree.changes()
+        if name not in edges
+        for to in tree.near[name]
+    )
 
 
 CHECKS: Final[tuple[Check, ...]] = (D1, D2, D3, D4, D5, D6, D7, D8, D9, D10, D11)
