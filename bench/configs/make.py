@@ -45,9 +45,8 @@ def answer_of(case: Mistake, size: int, number: int) -> Answer:
     return Answer(f"{case.language}-{size}-{number:03d}", case.language, size, case.title, devices, case.where, checks)
 
 
-def mutants(language: str, size: int, count: int) -> Iterator[tuple[Answer, str, Any]]:
-    """(answer, file, its content with the mistake) of each mutant that can be made at this size."""
-    files = fabric_of(language, size)
+def mutants(files: dict[str, Any], language: str, size: int, count: int) -> Iterator[tuple[Answer, str, Any]]:
+    """(answer, file, its content with the mistake) of each mutant that can be made of a working fabric's files."""
     for number, case in enumerate(sample(language, count)):
         if case.file not in files:
             continue
@@ -64,7 +63,7 @@ def export(folder: Path, language: str, size: int, count: int) -> list[Answer]:
     files = fabric_of(language, size)
     _write(language, files, folder / f"{language}-{size}-{HEALTHY}")
     answers = []
-    for answer, name, content in mutants(language, size, count):
+    for answer, name, content in mutants(files, language, size, count):
         _write(language, {**files, name: content}, folder / answer.id)
         answers.append(answer)
     known = read_answers(folder) if (folder / ANSWERS).exists() else []

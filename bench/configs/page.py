@@ -20,8 +20,8 @@ answers: the switches that may be named and the word that the message must have.
 
 *Recall*: mutants of which some warning or error is right. *Precision*: right ones among all warnings and errors that
 the working fabric does not have. *First cause right*: the first of them is. *False alarms*: warnings and errors in the
-working fabric. Seconds are those of one run over the whole fabric, the median of the mutants; memory is the peak of the
-process, the interpreter included.
+working fabric. Seconds are processor time, on one core, of one run over the whole fabric, from reading the files to
+SARIF, the median of the mutants; memory is the peak of the process, the interpreter included.
 
 The mistakes are the first of each check of [the corpus](mistakes.md), which was written together with the checks. The
 figures of `fabric validate` are therefore of known cases. They compare sizes and languages, and are no estimate for the
@@ -59,7 +59,7 @@ def page(found: Sequence[Measured]) -> str:
 
 def _machine() -> str:
     about = ", ".join(f"{name} {value}" for name, value in conditions().items())
-    return f"\nMeasured on: {about}. Seconds are of the wall clock, so a busy machine has more of them.\n"
+    return f"\nMeasured on: {about}. A busy machine takes longer by the clock, and a little longer in processor time.\n"
 
 
 def table(found: Sequence[Measured]) -> str:

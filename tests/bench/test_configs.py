@@ -82,7 +82,7 @@ def test_the_switches_of_the_mistakes_are_those_of_their_plan() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_mutant_differs_from_the_working_fabric_and_names_a_switch(language: str) -> None:
-    made = list(mutants(language, 10, 12))
+    made = list(mutants(fabric_of(language, 10), language, 10, 12))
     assert len(made) >= 10
     assert all(answer.devices and answer.where and answer.checks for answer, _, _ in made)
     assert len({answer.id for answer, _, _ in made}) == len(made)
