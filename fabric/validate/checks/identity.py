@@ -168,7 +168,7 @@ def _owns(address: str, device: Device) -> bool:
     "choice take two switches for one",
     remedy="use the switch's loopback address",
     source="RFC 6286 section 2.1; RFC 4456 section 8",
-    leads_to="V11",
+    leads_to="V10 V11",
 )
 def I3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where it is stated."""

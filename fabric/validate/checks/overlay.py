@@ -486,6 +486,11 @@ def V10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     f"VNI {vni.number} has the route distinguisher {text}, as VNI {its.number} of {other.name}",
                     tuple(stated(it, text, one.targets_where) for it, one in ((device, vni), (other, its))),
                     W,
+                    rests_on=[
+                        (it.name, it.identity.router_id.where)
+                        for it in (device, other)
+                        if it.identity.router_id and text.startswith(f"{it.identity.router_id.value}:")
+                    ],
                 )
     for device in facts.devices:
         known: dict[str, Vni] = {}
