@@ -300,8 +300,7 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Info for the curves of shipped templates, which are one for all speeds."""
     speeds: dict[tuple[str, str], dict[str, tuple[int, Where]]] = {}
     for line, queue, _, wred, curve in marking(facts):
-        speed = line.port.speed_mbps
-        if speed is None:
+        if (speed := line.port.speed_mbps) is None:
             continue
         severity = I if (curve.min_bytes, curve.max_bytes) in _STOCK else W
         speeds.setdefault((line.device.name, wred.name), {})[line.port.name] = speed, line.port.where
@@ -328,10 +327,8 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 fix=_usual_curve(facts, line, wred, inf),
             )
     for (name, profile), its in speeds.items():
-        found = [speed for speed, _ in its.values()]
-        if max(found) >= _SHARED_RATIO * min(found):
-            most = Counter(found).most_common(1)[0][0]
-            device = facts.network.devices[name]
+        if max(found := [speed for speed, _ in its.values()]) >= _SHARED_RATIO * min(found):
+            (most, _), device = Counter(found).most_common(1)[0], facts.network.devices[name]
             item = device.wreds[profile]
             stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
             yield Found(
