@@ -86,6 +86,7 @@ def add_frr(device: Device, source: FrrFile) -> None:
         device.asn = reader.device.asn
         if reader.device.multipath is not None:
             device.multipath, device.multipath_where = reader.device.multipath, (source.key, "maximum-paths")
+    _router_id(reader)
     root.accept(_KNOWN)
     report(reader, refused)
     read = reader.finish()
@@ -93,6 +94,18 @@ def add_frr(device: Device, source: FrrFile) -> None:
     device.defects += read.defects
     device.unread += read.unread
     device.unjudged += read.unjudged
+
+
+def _router_id(reader: FrrReader) -> None:
+    """The identifier that zebra gives to BGP and OSPF where they state none (FRR user guide, "Zebra")."""
+    its = reader.device.identity
+    for line, match in reader.root.find(r"(?:ip )?router-id (\d[\d.]*)"):
+        stated = Stated(match[1], reader.note(line, "router-id"))
+        if any(it.text.startswith("router bgp ") for it in reader.root.children):
+            of_bgp = its.router_id.where[:1] == (reader.key,)
+            its.router_id = its.router_id if of_bgp else stated
+        if its.interior is not None and its.interior.protocol == "OSPF" and not its.interior.router_id:
+            its.interior.router_id = stated
 
 
 def refused_lines(source: FrrFile) -> Iterator[Unread]:

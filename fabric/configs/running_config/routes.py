@@ -49,6 +49,14 @@ def read_static_routes(reader: TextReader) -> None:
     _read_management(reader)
 
 
+def read_source_checks(reader: TextReader) -> None:
+    """Interfaces that take a packet only where the route to its source leads back over them (EOS, NX-OS)."""
+    for block, match in reader.root.find(r"interface (\S+)"):
+        for line, _ in block.find(r"ip verify unicast source reachable-via rx(?: allow-default)?"):
+            where = reader.note(line, "interface", match[1], "ip verify unicast source")
+            reader.device.identity.strict_sources[match[1]] = Stated(line.text, where)
+
+
 def _read_management(reader: TextReader) -> None:
     """Management ports: their addresses; that they, and VRFs of nothing else, are of no effect on the fabric."""
     inside: set[str] = set()
