@@ -22,6 +22,15 @@ CASES: Final = (
     ),
     Mistake(
         "eos",
+        "a host's port joins a LAG that no line makes",
+        "R1",
+        "leaf1",
+        "Port-Channel5",
+        "leaf1.cfg",
+        replaced("interface Ethernet1/1\n", "interface Ethernet1/1\n   channel-group 5 mode on\n"),
+    ),
+    Mistake(
+        "eos",
         "a leaf announces a default that it drops",
         "P27 D10",
         "leaf1",
