@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from fabric.configs.identity import Aggregate, Stated
 from fabric.configs.model import Device, Lag, Port, Session, Where
+from fabric.configs.policy import Use
 from fabric.validate.commands import nvue_words, quoted, row_command
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row, rows
 from fabric.validate.frr_fixes import fix_in_frr, in_frr, renumbered, vtysh
 from fabric.validate.own_words import table_of
-from fabric.validate.remedies import Fix
+from fabric.validate.remedies import Fix, remove_field
 
 
 def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
@@ -416,6 +417,27 @@ def no_default(device: Device, stated: Stated) -> Fix:
     if in_frr(device, where):
         return fix_in_frr(device, where, stated.value, gone, lines)
     return Fix(device.name, stated.value, gone, lines)
+
+
+def without_policy(device: Device, session: Session, use: Use) -> Fix:
+    """A policy of a neighbour's routes that the switch sends, taken away."""
+    name, at, gone = session.address or session.interface, f"router bgp {device.asn}", "nothing (remove it)"
+    line = f"no neighbor {name} {use.kind} {use.name} out"
+    where = use.where[1:] if in_frr(device, use.where) else use.where
+    family = next((it for it in where if it.startswith("address-family ") or it == use.family), "")
+    block = [family if family.startswith("address-family ") else f"address-family {family}"] if family else []
+    if in_frr(device, use.where):
+        lines = BETWEEN_LINES.join((at, *block, line))
+        return fix_in_frr(device, use.where, f"neighbor {name} {use.kind}", gone, lines)
+    if device.capabilities.tables:
+        return remove_field(device, use.where[:-1], use.where[-1])
+    peer = (f"neighbor {name}", "address-family ipv4 unicast", f"no {use.kind} {use.name} out")
+    commands = {
+        "eos": BETWEEN_LINES.join((at, *block, line)),
+        "nxos": BETWEEN_LINES.join((at, *peer)),
+        "nvue": f"nv unset {nvue_words(use.where)}",
+    }
+    return Fix(device.name, f"neighbor {name} {use.kind}", gone, commands[device.language])
 
 
 def loose_sources(device: Device, interface: str) -> Fix:

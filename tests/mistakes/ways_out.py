@@ -22,6 +22,18 @@ CASES: Final = (
     ),
     Mistake(
         "eos",
+        "paths towards one spine are still longer after a change",
+        "P20",
+        "leaf1",
+        "spine1",
+        "leaf1.cfg",
+        both(
+            replaced("router bgp", "route-map PRE permit 10\n   set as-path prepend 65101 65101\n!\nrouter bgp"),
+            replaced("   address-family ipv4\n", "   address-family ipv4\n      neighbor 10.1.0.1 route-map PRE out\n"),
+        ),
+    ),
+    Mistake(
+        "eos",
         "a host's port joins a LAG that no line makes",
         "R1",
         "leaf1",
@@ -103,8 +115,8 @@ CASES: Final = (
         "172.16.100.9",
         "leaf1.cfg",
         replaced(
-            "interface loopback0\n",
-            "interface mgmt0\n  vrf member management\n  ip address 172.16.100.9/24\ninterface loopback0\n",
+            "\ninterface loopback0\n",
+            "\ninterface mgmt0\n  vrf member management\n  ip address 172.16.100.9/24\ninterface loopback0\n",
         ),
     ),
     Mistake(

@@ -120,6 +120,18 @@ def test_a_session_from_an_interface_that_is_not_there_is_found(tmp_path: Path) 
     assert _of_frr(tmp_path, leaf1=edit) == [("R1", "leaf1")]
 
 
+_LONGER = "route-map PRE permit 10\n set as-path prepend 65101 65101\nexit\n!\nrouter bgp"
+
+
+@pytest.mark.parametrize(("peers", "expected"), [(["10.1.0.1"], [("P20", "leaf1")]), (["10.1.0.1", "10.1.0.3"], [])])
+def test_paths_that_are_longer_towards_one_spine_are_a_drain(
+    peers: list[str], expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    lines = "".join(f"  neighbor {it} route-map PRE out\n" for it in peers)
+    edit = both(replaced("  maximum-paths 4\n", f"{lines}  maximum-paths 4\n"), replaced("router bgp", _LONGER))
+    assert _of_frr(tmp_path, leaf1=edit) == expected
+
+
 def test_a_distinguisher_of_another_switch_is_named_where_it_was_copied_to(tmp_path: Path) -> None:
     said = _said(tmp_path, leaf1=replaced("rd 10.0.0.1:10100", "rd 10.0.0.2:10100"))
     assert said == [("V10", "WARN", "leaf1")]
