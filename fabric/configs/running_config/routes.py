@@ -51,10 +51,11 @@ def read_static_routes(reader: TextReader) -> None:
 
 def read_source_checks(reader: TextReader) -> None:
     """Interfaces that take a packet only where the route to its source leads back over them (EOS, NX-OS)."""
-    for block, match in reader.root.find(r"interface (\S+)"):
+    for block in reader.root.children:  # no question for all interfaces, which would take a mistyped name for one
+        name = block.text.removeprefix("interface ")
         for line, _ in block.find(r"ip verify unicast source reachable-via rx(?: allow-default)?"):
-            where = reader.note(line, "interface", match[1], "ip verify unicast source")
-            reader.device.identity.strict_sources[match[1]] = Stated(line.text, where)
+            where = reader.note(line, "interface", name, "ip verify unicast source")
+            reader.device.identity.strict_sources[name] = Stated(line.text, where)
 
 
 def _read_management(reader: TextReader) -> None:
