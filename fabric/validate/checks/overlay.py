@@ -460,6 +460,12 @@ def _set_next_hops(device: Device, session: Session, peer: Device) -> Iterator[F
             )
 
 
+def _begins_with_own(device: Device, distinguisher: str) -> bool:
+    """Whether a route distinguisher begins with an address of the switch (RFC 4364 section 4.2, type 1)."""
+    begin = distinguisher.partition(":")[0]
+    return any(text.partition("/")[0] == begin for its in device.addresses.values() for text in its)
+
+
 @check(
     "V10",
     E,
@@ -480,11 +486,15 @@ def V10(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text = vni.distinguisher
             other, its = holders.setdefault(text, (device, vni))
             if text not in {"", "auto"} and other is not device and not paired((other, device)):
+                rows = ((device, vni), (other, its))
+                if _begins_with_own(device, text) and not _begins_with_own(other, text):
+                    rows = rows[::-1]
+                (wrong, own), (right, first) = rows
                 yield Found(
-                    device.name,
-                    named(vni.where),
-                    f"VNI {vni.number} has the route distinguisher {text}, as VNI {its.number} of {other.name}",
-                    tuple(stated(it, text, one.targets_where) for it, one in ((device, vni), (other, its))),
+                    wrong.name,
+                    named(own.where),
+                    f"VNI {own.number} has the route distinguisher {text}, as VNI {first.number} of {right.name}",
+                    tuple(stated(it, text, one.targets_where) for it, one in rows),
                     W,
                     rests_on=[
                         (it.name, it.identity.router_id.where)

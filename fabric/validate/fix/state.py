@@ -137,7 +137,7 @@ def after(text: str, change: Change, device: Device | None, file: str) -> str:
         rows = tuple(_of_host(value, row) for row in change.rows)
         return tables.written(text, tables.applied(value, rows))
     if change.file:
-        return frr.applied(text, change.statements)
+        return frr.applied(text, change.in_file or change.statements)
     if device.capabilities.tables:
         if not change.rows:
             message = f"{change.what} is no change of rows"
