@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.configs.make import DEFAULT_MUTANTS, export, read_answers
-from bench.configs.measure import Measured, measured, read_results, worker
+from bench.configs.measure import Measured, measured, prepare, read_results, worker
 from bench.configs.page import page, table
 from bench.configs.plan import SHAPES
 from bench.configs.sarif import Scored, scored
@@ -34,10 +34,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--make", metavar="DIR", type=Path, help="write mutants and answers, for another tool")
     parser.add_argument("--score", metavar="DIR", type=Path, help="score the logs of another tool on these mutants")
     parser.add_argument("--logs", metavar="DIR", type=Path, help="with --score: folder of <mutant>.sarif")
-    parser.add_argument("--worker", nargs=3, metavar=("LANGUAGE", "SIZE", "COUNT"), help=argparse.SUPPRESS)
+    parser.add_argument("--prepare", nargs=4, metavar=("DIR", "LANGUAGE", "SIZE", "COUNT"), help=argparse.SUPPRESS)
+    parser.add_argument("--worker", type=Path, metavar="DIR", help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
-    if args.worker:
-        print(worker(args.worker[0], int(args.worker[1]), int(args.worker[2])))
+    if args.prepare:
+        folder, language, size, count = args.prepare
+        prepare(Path(folder), language, int(size), int(count))
+        return 0
+    if args.worker is not None:
+        print(worker(args.worker))
         return 0
     if args.score is not None:
         if args.logs is None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from bench.configs.plan import switches
+from bench.configs.plan import SHAPES, switches
 from bench.configs.sarif import Answer
 from tests.mistakes.mistake import LANGUAGES, Mistake, write
 from tests.mistakes.score import CASES
@@ -35,7 +35,7 @@ def sample(language: str, count: int) -> list[Mistake]:
 
 def fabric_of(language: str, size: int) -> dict[str, Any]:
     """{file name: content} of the working fabric."""
-    files: dict[str, Any] = LANGUAGES[language].good(switches(size))
+    files: dict[str, Any] = LANGUAGES[language].good(switches(SHAPES[size]))
     return files
 
 
@@ -45,9 +45,8 @@ def answer_of(case: Mistake, size: int, number: int) -> Answer:
     return Answer(f"{case.language}-{size}-{number:03d}", case.language, size, case.title, devices, case.where, checks)
 
 
-def mutants(language: str, size: int, count: int) -> Iterator[tuple[Answer, str, Any]]:
-    """(answer, file, its content with the mistake) of each mutant that can be made at this size."""
-    files = fabric_of(language, size)
+def mutants(files: dict[str, Any], language: str, size: int, count: int) -> Iterator[tuple[Answer, str, Any]]:
+    """(answer, file, its content with the mistake) of each mutant that can be made of a working fabric's files."""
     for number, case in enumerate(sample(language, count)):
         if case.file not in files:
             continue
@@ -64,7 +63,7 @@ def export(folder: Path, language: str, size: int, count: int) -> list[Answer]:
     files = fabric_of(language, size)
     _write(language, files, folder / f"{language}-{size}-{HEALTHY}")
     answers = []
-    for answer, name, content in mutants(language, size, count):
+    for answer, name, content in mutants(files, language, size, count):
         _write(language, {**files, name: content}, folder / answer.id)
         answers.append(answer)
     known = read_answers(folder) if (folder / ANSWERS).exists() else []

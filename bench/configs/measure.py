@@ -1,9 +1,8 @@
-"""`fabric validate` on the mutants of one fabric: scores, seconds and memory, in a process of its own."""
+"""`fabric validate` on the mutants of one fabric: scores, processor time and memory, in a process of its own."""
 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -12,8 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.configs.make import fabric_of, mutants
+from bench.configs.make import ANSWERS, HEALTHY, fabric_of, mutants, read_answers
 from bench.configs.sarif import Answer, Scored, results, scored
+from bench.machine import peak_rss_bytes
 from bench.worker import ROOT
 from fabric.errors import FabricError
 from tests.mistakes.mistake import write
@@ -29,18 +29,27 @@ class Measured:
     false_alarms: int
     """Warnings and errors in the working fabric."""
     healthy_s: float
-    """Loading and checking the working fabric."""
+    """Processor time of loading and checking the working fabric."""
     memory_mib: float
     """Peak of the process."""
 
 
 def measured(language: str, size: int, count: int) -> Measured:
-    """The same by a new process, whose memory is its own. Raises: FabricError."""
-    command = [sys.executable, "-m", "bench.configs", "--worker", language, str(size), str(count)]
+    """One language at one size: files by one new process, runs by another, whose memory is its own.
+
+    Raises: FabricError.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-configs-") as folder:
+        _python("--prepare", folder, language, str(size), str(count))
+        return _measured({"language": language, "switches": size, **json.loads(_python("--worker", folder))})
+
+
+def _python(*arguments: str) -> str:
+    command = [sys.executable, "-m", "bench.configs", *arguments]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
     if done.returncode:
-        raise FabricError(f"the worker of {language} with {size} switches failed: {done.stderr.strip()[-500:]}")
-    return _measured(json.loads(done.stdout))
+        raise FabricError(f"{' '.join(arguments)} failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
 
 
 def read_results(path: Path) -> list[Measured]:
@@ -53,26 +62,38 @@ def _measured(data: dict[str, Any]) -> Measured:
     return Measured(rows=rows, **data)
 
 
-def worker(language: str, size: int, count: int) -> str:
-    """What measured() reads, as JSON."""
-    with tempfile.TemporaryDirectory(prefix="bench-configs-") as work:
-        folder = Path(work)
-        files = fabric_of(language, size)
-        write(language, files, folder)
-        began = time.perf_counter()
-        healthy = validated(folder)
-        healthy_s = time.perf_counter() - began
-        rows = []
-        for answer, name, content in mutants(language, size, count):
-            write(language, {name: content}, folder)
-            began = time.perf_counter()
-            log = validated(folder)
-            rows.append(scored(answer, log, healthy, time.perf_counter() - began))
-            write(language, {name: files[name]}, folder)
-    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def prepare(folder: Path, language: str, size: int, count: int) -> None:
+    """Write the working fabric, the file of each mutant that differs from it, and the answers."""
+    files = fabric_of(language, size)
+    (folder / HEALTHY).mkdir()
+    write(language, files, folder / HEALTHY)
+    answers = []
+    for answer, name, content in mutants(files, language, size, count):
+        answers.append(asdict(answer))
+        (folder / answer.id).mkdir()
+        write(language, {name: content}, folder / answer.id)
+    (folder / ANSWERS).write_text(json.dumps(answers), encoding="utf-8")
+
+
+def worker(folder: Path) -> str:
+    """What measured() reads, as JSON, from a prepared folder."""
+    configs = folder / HEALTHY
+    began = time.process_time()
+    healthy = validated(configs)
+    healthy_s = time.process_time() - began
+    rows = []
+    for answer in read_answers(folder):
+        (changed,) = (folder / answer.id).iterdir()
+        path = configs / changed.name
+        before = path.read_bytes()
+        path.write_bytes(changed.read_bytes())
+        began = time.process_time()
+        log = validated(configs)
+        rows.append(asdict(scored(answer, log, healthy, time.process_time() - began)))
+        path.write_bytes(before)
     alarms = len(results(healthy)[1])
-    found = Measured(language, size, tuple(rows), alarms, healthy_s, peak_kib / 1024)
-    return json.dumps(asdict(found))
+    found = {"rows": rows, "false_alarms": alarms, "healthy_s": healthy_s, "memory_mib": peak_rss_bytes() / 2**20}
+    return json.dumps(found)
 
 
 def validated(folder: Path) -> dict[str, Any]:

@@ -45,9 +45,8 @@ _OTHER_WAYS: Final = 128
 _CORE_ASN: Final = 65_050
 
 
-def switches(size: int) -> tuple[Switch, ...]:
-    """The fabric of one of SHAPES, leaves first."""
-    shape = SHAPES[size]
+def switches(shape: Shape) -> tuple[Switch, ...]:
+    """The fabric of a shape, leaves first."""
     ports: dict[str, list[Port]] = defaultdict(list)
     asn: dict[str, int] = {}
     spare = 0

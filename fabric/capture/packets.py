@@ -1,4 +1,4 @@
-"""A frame of the data plane as headers: Ethernet, IPv4/UDP, RoCEv2, PFC, ARP, VXLAN, in the format of writer.py.
+"""A frame of the data plane as headers: Ethernet, IPv4/UDP, RoCEv2, PFC, ARP, VXLAN, SRv6, in the format of writer.py.
 
 The engine has no bytes: a packet is a row of PACKET. What follows from the row is exact: sizes, addresses, DSCP, ECN,
 TTL, UDP ports, opcode, PSN, class vector and quanta. What the engine has no value for is
@@ -6,7 +6,7 @@ TTL, UDP ports, opcode, PSN, class vector and quanta. What the engine has no val
 - RETH address and key, message sequence numbers of the AETH: 0,
 - the number of a queue pair: its row plus 2, as 0 and 1 are reserved (IB vol. 1, section 10.2.4.4),
 - the VLAN of `vlan_tag`: a priority tag, VID 0 (IEEE 802.1Q clause 6.9.1),
-- `ip: 6`: the host's IPv4 address behind fd00::/96 (RFC 4193).
+- `ip: 6`, and the source of a source-routed packet: the host's IPv4 address behind fd00::/96 (RFC 4193).
 
 Frames have no FCS: each is 4 bytes shorter than its size in every counter.
 """
@@ -26,15 +26,17 @@ from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import FIRST_QPN, DropReason, PacketFlag, PacketKind
 from fabric.dataplane.state.params import EngineParams
 from fabric.dataplane.state.trace import NO_QP
-from fabric.dataplane.state.types import ANY_VTEP, NO_HOST, State
+from fabric.dataplane.state.types import ANY_VTEP, HOP_BITS, NO_HOST, State
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
+from fabric.wire.usid import destination
 
 ROCE_PORT: Final = 4791
 """Annex A17, section A17.9."""
 _VXLAN_PORT: Final = 4789
 _FCS, _ETHERNET, _TAG, _UDP, _BTH, _ICRC, _RETH, _AETH = 4, 14, 4, 8, 12, 4, 16, 4
 _VXLAN: Final = 50
+_OUTER_IPV6: Final = 40
 _PFC_ADDRESS: Final = "01:80:c2:00:00:01"
 _EXPERIMENTAL: Final = 0x88B5
 _BROADCAST_MAC: Final = "ff:ff:ff:ff:ff:ff"
@@ -120,6 +122,8 @@ class Packets:
         if not int(row["flags"]) & PacketFlag.ENCAP:
             ends = self._ends(row, out, cable)
             return self._own(row, *ends, int(row["size"]), int(row["dscp"]), int(row["ecn"]), int(row["ttl"]))
+        if self._params.source_routes is not None:
+            return self._source_routed(row, cable)
         return self._tunnelled(row, cable)
 
     def _pause(self, row: np.void, mac: str) -> Frame:
@@ -202,6 +206,27 @@ class Packets:
             },
             "udp": {"source_port": words & 0xFFFF, "destination_port": _VXLAN_PORT, "checksum": 0},
             "vxlan": {"vni": self._vni(row, routed=routed)},
+            "inner": inner,
+        }
+
+    def _source_routed(self, row: np.void, cable: tuple[str, str]) -> Frame:
+        """In an outer IPv6 header whose destination is the rest of the route (RFC 9800)."""
+        tos, size = int(row["inner_tos"]), int(row["size"]) - _OUTER_IPV6
+        inner = dict(self._own(row, *cable, size, tos >> 2, tos & 3, int(row["classes"])))
+        outside = {name: inner.pop(name) for name in ("ethernet", "vlan") if name in inner}
+        place, passed = divmod(int(row["words"]), 1 << HOP_BITS)
+        ports = [int(self._state.route_ports[place])]
+        while not self._fabric.peer_of(ports[-1]).is_host:
+            ports.append(int(self._state.route_ports[place + len(ports)]))
+        indexes = [self._fabric.ports[port].index for port in ports]
+        return outside | {
+            "ipv6": {
+                "source": f"fd00::{_ip(int(self._params.host_ip[int(row['src'])]))}",
+                "destination": destination(indexes, int(row["dst"]), passed),
+                "hop_limit": int(row["ttl"]),
+                "dscp": int(row["dscp"]),
+                "ecn": int(row["ecn"]),
+            },
             "inner": inner,
         }
 

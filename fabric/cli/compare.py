@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cc", metavar="A,B", help="congestion controls, as transport.cc names them")
     parser.add_argument(
-        "--balance", metavar="X,Y", help="ecmp, e-ecmp, weighted, flowlet, spray, adaptive, adaptive-notices"
+        "--balance",
+        metavar="X,Y",
+        help="ecmp, e-ecmp, weighted, flowlet, spray, adaptive, adaptive-notices, source-routed",
     )
     parser.add_argument("--seeds", metavar="N", type=int, help="runs of each combination (default 1)")
     add_out(parser, "DIR", "folder of the results; default studies/NAME")

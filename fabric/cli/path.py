@@ -98,6 +98,11 @@ def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps:
     if not subject.may_send(query.src.id, query.dst.id):
         src, dst = (subject.tenants.get(it.id, "no tenant") for it in (query.src, query.dst))
         return no_path_between_tenants(query, src, dst, _when(subject, time_ps))
+    if subject.compiled.params.source_routes is not None:
+        from fabric.forwarding.source_route_view import explain_source_routes  # noqa: PLC0415
+
+        withdrawn = subject.routes_withdrawn(time_ps)
+        return explain_source_routes(at, subject.rates(at), query, withdrawn, _when(subject, time_ps), ports=args.json)
     return explain_path(at, subject.rates(at), query, _when(subject, time_ps), ports=args.json)
 
 

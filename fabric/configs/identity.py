@@ -172,6 +172,12 @@ class Identity:
     """What lets external sessions carry routes only where a policy says so (RFC 8212); empty: nothing does."""
     distance: Stated = NOTHING
     """Administrative distance of external BGP routes of IPv4 in the default VRF; empty: the language's default."""
+    defaults: list[Stated] = field(default_factory=list)
+    """Lines that announce the default route of IPv4, where the switch has it or whether it has it or not."""
+    defaults_of_routes: list[Stated] = field(default_factory=list)
+    """Lines that announce it where the routing table has it: `network 0.0.0.0/0`, `redistribute static`."""
+    strict_sources: dict[str, Stated] = field(default_factory=dict)
+    """Interface to the line by which it drops packets whose source it has no route back to (RFC 3704 section 2.2)."""
     redistributes_connected: bool | None = None
     """None: the file does not say how prefixes get into BGP (SONiC, whose templates advertise the loopback)."""
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from fabric.configs.frr.files import FOLDER, is_empty, protocols_of, switches_of
-from fabric.configs.frr.merge import FrrFile, add_frr
+from fabric.configs.frr.merge import FrrFile, add_frr, refused_lines
 from fabric.configs.hosts.load import HostFiles, load_hosts
 from fabric.configs.hosts.settle import settle_roce_dscps
 from fabric.configs.languages import is_prose
@@ -96,6 +96,8 @@ def load_network(
         problems += error.problems
     if frr and not named and not problems:
         problems.append(Problem(str(configs[0]), "only FRR configurations, which have no QoS", "give the switches'"))
+        refused = [it for source, _ in frr for it in refused_lines(source)]
+        problems += [Problem(f"{it.place.file}:{it.place.line}", it.what, "correct the line") for it in refused]
     if not named and not problems:
         problems += [Problem(it.place.file, it.what, "name the folder of the switches' files") for it in others]
     network = Network(named, tables=tables or HeadroomTables(), unread=(*routers, *others))
@@ -148,6 +150,7 @@ def _beside(named: Mapping[str, Device], files: Sequence[tuple[FrrFile, tuple[st
         place = Place(source.file, 1)
         if device is None:
             routers.append(Unread(place, "FRR configuration: no QoS in it, so its node is no switch"))
+            routers += refused_lines(source)
         elif not device.capabilities.routing_in_frr:
             routers.append(Unread(place, "FRR configuration: not read beside a switch of this system"))
             device.identity.routing_elsewhere = source.file

@@ -424,6 +424,8 @@ class Session:
     language's own templates decide it."""
     password: bool = False
     """Whether it is authenticated."""
+    secret: str = field(default="", repr=False)
+    """The password where it is written in clear; '' where it is not. No output has it."""
     bfd: bool = False
     """Whether BFD watches the path to the neighbour (RFC 5882)."""
     passive: bool = False

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fabric.dataplane.state.codes import BY_FLOW, EventKind
+from fabric.dataplane.state.codes import BY_FLOW, BY_SENDER, EventKind
 from fabric.errors import RunDirError
 from fabric.explain import pause_tree
 from fabric.ids import NodeId
@@ -249,9 +249,18 @@ class Evidence:
 
     @cached_property
     def spreads(self) -> bool:
-        """Whether a switch sprays packets or moves flowlets, so that a queue pair has no single path."""
-        chosen = endstate.read(self.run).switches["load_balance"]
-        return not set(chosen.tolist()) <= BY_FLOW
+        """Whether packets are sprayed, flowlets moved or paths chosen by NICs: switches give a queue pair no path."""
+        return not self._balancers <= BY_FLOW
+
+    @property
+    def source_routed(self) -> bool:
+        """Whether NICs choose paths."""
+        return bool(self._balancers & BY_SENDER)
+
+    @cached_property
+    def _balancers(self) -> set[int]:
+        """The codes.LoadBalance of the switches."""
+        return set(endstate.read(self.run).switches["load_balance"].tolist())
 
     @property
     def notified_by(self) -> str:

@@ -162,6 +162,8 @@ def _waits(evidence: Evidence, message: dict[str, Any], end_ns: int) -> str:
 def _path(evidence: Evidence, message: dict[str, Any]) -> str:
     if message["path"]:
         return " → ".join(message["path"])
+    if evidence.source_routed:
+        return "chosen by its NIC, from the source routes that `fabric path` lists"
     if evidence.spreads:
         return "no single path: switches spread its packets"
     return (

@@ -1,7 +1,7 @@
 """When shortest paths were computed again after a cable's carrier changed, and which field of the scenario decided it.
 
 Until then switches send into the cable that is down: a black hole with a known end. With a control plane its timers
-decide, and with given routes nothing is repaired.
+decide, and with given routes nothing is repaired. Where NICs choose paths, they leave those over the cable instead.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from fabric.render.document import Unit, show
 from fabric.runs.rundir import RunDir
 from fabric.units import PS_PER_NS, parse_time_ps
 
-FIELD: Final = "run.reroute_delay"
+OF_SWITCHES: Final = "run.reroute_delay"
+OF_NICS: Final = "transport.source_routes.withdrawal"
 _TIMER: Final = "transport.retransmit_timeout"
 _KINDS: Final = ("link_down", "link_up")
 
 
 class Repair(NamedTuple):
-    """New shortest paths at all switches after one cable changed."""
+    """New shortest paths at all switches, or new choices of all NICs, after one cable changed."""
 
     cable: str
     """'leaf2:Ethernet32--spine1:Ethernet4'."""
@@ -32,14 +33,20 @@ class Repair(NamedTuple):
     computed_ns: int
     back_ns: int | None
     """When a carrier that was lost came back; None: not in this run."""
+    field: str
+    """OF_SWITCHES or OF_NICS."""
     delay: str
-    """The value of FIELD."""
+    """Its value."""
 
 
 def repairs(run: RunDir) -> list[Repair]:
     """Every repair in order of time, also after the end of the run; none where routes are no shortest paths."""
     resolved = run.manifest["scenario"]["resolved"]
-    delay = resolved["run"].get("reroute_delay")
+    switches = resolved.get("switches", {})
+    if any(it.get("load_balancing") == "source-routed" for it in (switches, *switches.get("overrides", ()))):
+        field, delay = OF_NICS, resolved["transport"]["source_routes"]["withdrawal"]
+    else:
+        field, delay = OF_SWITCHES, resolved["run"].get("reroute_delay")
     if resolved.get("routing", "shortest-path") != "shortest-path" or delay is None:
         return []
     delay_ns = parse_time_ps(delay) // PS_PER_NS
@@ -50,7 +57,7 @@ def repairs(run: RunDir) -> list[Repair]:
         ends = sorted((int(here), int(fabric.ports[here].peer)))
         cable, up, time_ns = "--".join(map(fabric.port_name, ends)), row["kind"] == "link_up", int(row["time_ns"])
         devices = frozenset(fabric.node_of(end).name for end in ends)
-        found[cable, up, time_ns] = Repair(cable, devices, up, time_ns, time_ns + delay_ns, None, shown)
+        found[cable, up, time_ns] = Repair(cable, devices, up, time_ns, time_ns + delay_ns, None, field, shown)
     return [
         it if it.up else it._replace(back_ns=_back(it, found.values()))
         for it in sorted(found.values(), key=lambda it: (it.changed_ns, it.cable))
@@ -82,14 +89,14 @@ def black_hole_text(run: RunDir, lost: Sequence[Lost], emptied: Sequence[Emptied
         return ""
     end_ns = int(run.summary["stop"]["time_ns"])
     texts = [
-        f"{it.cable} lost carrier at {show(it.changed_ns, Unit.NS)}, and {_until(it, end_ns)} ({FIELD} {it.delay})"
+        f"{it.cable} lost carrier at {show(it.changed_ns, Unit.NS)}, and {_until(it, end_ns)} ({it.field} {it.delay})"
         for it in into[:2]
     ]
     more = [f"and {len(into) - 2} more cables"] if len(into) > 2 else []
     second = ""
     if timer is not None and timer != "off":
         second = f", or a shorter {_TIMER} ({show(parse_time_ps(timer) // PS_PER_NS, Unit.NS)})"
-    return "; ".join([*texts, *more, f"try a shorter {FIELD}{second}"])
+    return "; ".join([*texts, *more, f"try a shorter {into[0].field}{second}"])
 
 
 def _until(cut: Repair, end_ns: int) -> str:

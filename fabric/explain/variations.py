@@ -146,6 +146,7 @@ def _unlimited(switch: SwitchParams) -> SwitchParams:
 
 def _sprayed(raw: dict[str, Any]) -> None:
     raw["transport"]["recovery"] = "out-of-order"
+    raw["transport"].pop("source_routes", None)
     for place in (raw["switches"], *raw["switches"].get("overrides", ())):
         place.pop("flowlet_gap", None)
         place.pop("load_balancing", None)

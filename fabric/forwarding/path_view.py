@@ -147,7 +147,7 @@ def path_text(fabric: Fabric, ports: tuple[int, ...]) -> str:
     return " → ".join([*names, fabric.peer_of(ports[-1]).name])
 
 
-def _devices_text(fabric: Fabric, ports: tuple[int, ...]) -> str:
+def devices_text(fabric: Fabric, ports: tuple[int, ...]) -> str:
     """'host1 → leaf1 → spine2 → ... → host9', with the port where several cables lead to the same device."""
     names = []
     for port in ports:
@@ -221,7 +221,7 @@ def _path_table(
     numbered = enumerate(paths, 1)
     for number, path in sorted(numbered, key=lambda it: (it[1].ports != taken.path.ports, -shares[it[1].ports])):
         mine = path.ports == taken.path.ports
-        where = path_text(fabric, path.ports) if ports else _devices_text(fabric, path.ports)
+        where = path_text(fabric, path.ports) if ports else devices_text(fabric, path.ports)
         state = _ENDS[path.end] if path.dead is None else f"{fabric.port_name(path.dead)}: {at.loss(path.dead)}"
         share = None if spread else shares[path.ports]
         rows.append((number, mine, where, path.hops, path.rate_bps, path.delay_ps / PS_PER_NS, share, state or "up"))
@@ -259,7 +259,7 @@ def _pair_table(at: Forwarding, query: FlowQuery, paths: list[Path], *, ports: b
                 str(row),
                 str(int(pairs.src_udp_port[row])),
                 number.get(taken),
-                (path_text if ports else _devices_text)(at.fabric, taken),
+                (path_text if ports else devices_text)(at.fabric, taken),
                 int(size_bytes[row]),
             )
         )

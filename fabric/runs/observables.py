@@ -396,6 +396,13 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
         "Most packets that a receiver's bitmap spanned, from the first missing one to the last placed.",
         kind=Kind.PEAK,
     ),
+    _host("source_routed_pkts", "packets", "Packets sent with a source route (load_balancing: source-routed)."),
+    _host(
+        "routes_withdrawn",
+        "routes",
+        "Source routes to the destinations of its queue pairs that are withdrawn, because a cable is down.",
+        kind=Kind.GAUGE,
+    ),
     _host("declared_lost_pkts", "packets", "Packets that this sender held for lost (recovery out-of-order)."),
     _host(
         "spurious_pkts",

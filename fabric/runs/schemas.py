@@ -86,7 +86,7 @@ MESSAGES: Final = pa.schema(
             pa.list_(pa.string()),
             "names",
             "Ports its packets left by, 'device:port', sender first, by the routes at the "
-            "end of the run; null where switches spray or move flowlets, and where a route is missing.",
+            "end of the run; null where switches spray or move flowlets, NICs choose paths, or a route is missing.",
             nullable=True,
         ),
         _column(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from fabric.dataplane.state.codes import BY_FLOW, PER_PACKET, DropReason
+from fabric.dataplane.state.codes import BY_FLOW, BY_SENDER, PER_PACKET, DropReason
 from fabric.runs import convergence, messages
 from fabric.runs.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
@@ -359,11 +359,12 @@ def _reordering(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
     late = int(now.hosts["out_of_sequence"].sum())
     spread = set(now.switches["load_balance"].tolist()) - BY_FLOW
     if late and again > dropped and spread:
-        sprays = bool(spread & PER_PACKET)
+        sprays = bool(spread & (PER_PACKET | BY_SENDER))
         yield (
             "problem" if sprays else "warning",
             (
-                f"switches {'spray packets' if sprays else 'move flowlets'}, and NICs took "
+                f"{'NICs spray' if spread & BY_SENDER else 'switches spray' if sprays else 'switches move'} "
+                f"{'packets' if sprays else 'flowlets'}, and NICs took "
                 f"{_count(late, 'packet')} that "
                 f"came out of order for losses: {again:,} sent again, {dropped:,} dropped; use transport.recovery: "
                 f"out-of-order{'' if sprays else ', or a longer switches.flowlet_gap'}"

@@ -27,6 +27,7 @@ from fabric.scenario.schema.bgp import BgpSpec
 from fabric.scenario.schema.endpoints import HostSettings, TransportSpec
 from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.schema.switches import EcnCurve, Egress, EgressPools, SwitchSettings
+from fabric.scenario.source_routes import TAKES_DOWN, source_route_rules
 from fabric.topology.quantities import exact_time
 from fabric.topology.spec import ServerSpec
 from fabric.units import PS_PER_NS, parse_time_ps
@@ -218,6 +219,7 @@ def _switches(scenario: Scenario) -> _Found:
                 "has no effect: every packet is ECN-capable",
                 "remove it, use vxlan: {ecn: compatibility}, or send datagrams without ect",
             )
+    yield from source_route_rules(scenario, changed(scenario.switches, "switches") | changed(scenario.run, "run"))
     protects = scenario.pfc == "on" and (
         scenario.switches.lossless != () or any(getattr(settings, "lossless", None) for _, settings in every)
     )
@@ -283,7 +285,7 @@ def _transport(scenario: Scenario) -> _Found:
     if transport.cc == "none" and transport.variable_window:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
     yield from _recovery(scenario, own)
-    takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
+    takes_down = any(fault.kind in TAKES_DOWN for fault in scenario.faults)
     if scenario.routing == "shortest-path" and "reroute_delay" in changed(scenario.run, "run") and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
 
@@ -304,7 +306,7 @@ def _overrides(scenario: Scenario) -> _Found:
 def _recovery(scenario: Scenario, own: Collection[str]) -> _Found:
     transport, recovery = scenario.transport, recovery_of(scenario)
     chosen = f"recovery: {recovery}" + (
-        ", the default where a switch sprays" if transport.recovery is None and recovery == OUT_OF_ORDER else ""
+        ", the default where packets are sprayed" if transport.recovery is None and recovery == OUT_OF_ORDER else ""
     )
     if recovery in {"selective", OUT_OF_ORDER} and "nak_interval" in own:
         yield "transport.nak_interval", f"has no effect with {chosen}", "remove it"

@@ -112,6 +112,9 @@ def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario
                 ),
             ],
         )
+    if spec.kind == "route" and compiled.params.source_routes is not None and compiled.params.streams is None:
+        text = "'route' has no effect: NICs choose paths, and switches route no packet of RDMA"
+        raise InputErrors("placing the fault", [*problems, Problem("fault.kind", text, "inject link-down instead")])
     plan = None if compiled.control is None else compiled.control.plan
     context = FaultContext(compiled.fabric, compiled.params, compiled.duration_ps, "", problems, plan, compiled.seed)
     injected = FAULTS[spec.kind](spec, "fault", context)

@@ -69,6 +69,15 @@ class Subject:
         start = Cause.SHORTEST_PATH if self.compiled.control is None else Cause.CONTROL_PLANE
         return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps, start)
 
+    def routes_withdrawn(self, time_ps: int) -> frozenset[int]:
+        """Ports over which NICs have withdrawn their source routes at a time; none where switches choose paths."""
+        routes = self.compiled.params.source_routes
+        if routes is None:
+            return frozenset()
+        changed = [change.time_ps for change in self.timeline if change.cables]
+        noticed = [moment + routes.withdrawal_ps for moment in changed if moment + routes.withdrawal_ps <= time_ps]
+        return self.at(noticed[-1]).down if noticed else frozenset()
+
     def rates(self, at: Forwarding) -> LinkRates:
         """Rates of cables at the same time."""
         return LinkRates(at, self.edits)
@@ -149,7 +158,14 @@ class Subject:
 
     def moments(self) -> list[int]:
         """Times at which routes or cables change, in ps."""
-        return sorted({change.time_ps for change in self.timeline})
+        params = self.compiled.params
+        if (routes := params.source_routes) is None:
+            return sorted({change.time_ps for change in self.timeline})
+        cables = {change.time_ps for change in self.timeline if change.cables}
+        noticed = {moment + routes.withdrawal_ps for moment in cables}
+        # Switches route datagrams alone.
+        routed = {change.time_ps for change in self.timeline if params.streams is not None or not change.computed}
+        return sorted(cables | noticed | routed)
 
 
 def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:

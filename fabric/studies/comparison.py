@@ -56,6 +56,7 @@ BALANCERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "spray": {"switches.load_balancing": "spray"},
     "adaptive": {"switches.load_balancing": "adaptive"},
     "adaptive-notices": {"switches.load_balancing": "adaptive", "switches.congestion_notices": "50KB"},
+    "source-routed": {"switches.load_balancing": "source-routed"},
 }
 """Name -> the fields that it sets; e-ecmp hashes the destination queue pair as well, adaptive-notices has congestion
 notices (docs/load-balancing.md).

@@ -245,9 +245,11 @@ def _refined(
     colour = _numbered(first)
     number = len(set(colour.values()))
     while True:
-        shared: dict[str, list[Hashable]] = {name: [] for name in colour}
+        shared: dict[str, list[int]] = {name: [] for name in colour}
+        known: dict[tuple[Colour, ...], int] = {}
         for at in groups:
-            key = tuple(sorted(colour[name] for name in at))
+            # By number: all switches may have one AS, and the hash of a tuple is computed at each use.
+            key = known.setdefault(tuple(sorted(colour[name] for name in at)), len(known))
             for name in at:
                 shared[name].append(key)
         colour = _numbered(

@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from fabric.configs.model import Device, Where
+from fabric.configs.model import Device, Meant, Where
 from fabric.validate.commands import quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES
 from fabric.validate.remedies import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _FAMILIES: Final = {
     "address-family ipv4": "address-family ipv4 unicast",
@@ -33,6 +36,26 @@ def in_frr(device: Device, where: Where) -> bool:
 def fix_in_frr(device: Device, where: Where, field: str, value: str, lines: str) -> Fix:
     """A change of the file of FRR that a construct is in; `lines` as in `vtysh()`."""
     return Fix(device.name, field, value, vtysh(lines), file=device.beside[where[0]][0])
+
+
+def spelled_in_frr(device: Device, where: Where, meant: Collection[Meant]) -> Fix | None:
+    """Mistyped lines of the file that a construct is in, as they were meant; None where that is not known.
+
+    FRR runs no line that it refused, so the command only states what was meant; the file loses what was mistyped.
+    """
+    its = list(meant)
+    if not its:
+        return None
+    wanted = list(its[0].new)
+    for before, it in pairwise(its):
+        wanted += it.new[next(n for n in range(len(it.new)) if it.new[: n + 1] != before.new[: n + 1]) :]
+    gone = tuple(line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}"))
+    what = f"write '{its[0].new[-1]}'" + (f" in '{its[0].new[-2]}'" if len(its[0].new) > 1 else "")
+    command = vtysh(BETWEEN_LINES.join(wanted))
+    file = device.beside[where[0]][0]
+    return Fix(
+        device.name, "|".join(its[0].new[-2:]), its[0].new[-1], command, what=what, file=file, in_file=(*gone, *wanted)
+    )
 
 
 def typed(command: str) -> tuple[str, ...]:

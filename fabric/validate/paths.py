@@ -9,7 +9,7 @@ Source: RFC 4271 section 9.1.2.2; RFC 7938 section 5; FRR administrative distanc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_network
@@ -22,6 +22,7 @@ from fabric.configs.network import End
 from fabric.configs.routes import Network, Route
 from fabric.validate.addresses import Addresses
 from fabric.validate.checks.base import Root
+from fabric.validate.trees import Hop, Tree, twin
 
 if TYPE_CHECKING:
     from fabric.validate.facts import Facts
@@ -29,39 +30,6 @@ if TYPE_CHECKING:
 EBGP_DISTANCE: Final = 20
 _SHOWN_HOPS: Final = 4
 _NONE: Final[frozenset[str]] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """One direction of a link between two switches."""
-
-    out: End
-    into: End
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """Where packets to one destination go from each switch."""
-
-    destination: str
-    """A prefix, or the switch whose hosts are meant."""
-    ends: frozenset[str]
-    """Switches that deliver."""
-    next_hops: Mapping[str, tuple[Hop, ...]]
-
-    near: Mapping[str, tuple[str, ...]]
-    """Switch to the switches its next hops lead to, each once."""
-
-    def reach(self, starts: Iterable[str]) -> list[str]:
-        """Every switch that packets from these switches come to, the first ones included."""
-        found = dict.fromkeys(starts)
-        queue = deque(found)
-        while queue:
-            for name in self.near.get(queue.popleft(), ()):
-                if name not in found:
-                    found[name] = None
-                    queue.append(name)
-        return list(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +135,31 @@ class Routes:
     @cached_property
     def trees(self) -> tuple[Tree, ...]:
         """One per edge switch, one per prefix that a static route names, or one per distinct tree of FIBs' prefixes."""
-        plain = [
-            self._tree(name, frozenset((name,)), None)
-            for name in (self.unknown if self.facts.network.fibs else self.edges)
-        ]
-        return (*plain, *self._by_prefix)
+        names = self.unknown if self.facts.network.fibs else self.edges
+        return (*self._plain(names), *self._by_prefix)
+
+    def _plain(self, names: Iterable[str]) -> Iterator[Tree]:
+        """The trees of shortest paths. After a failure AS numbers count as well, and twins may have different ones."""
+        first: dict[frozenset[str], Tree] = {}
+        for name in names:
+            around = frozenset(self.near.get(name, ()))
+            base = None if self.down or not around or name in around else first.get(around)
+            if base is None:
+                tree = self._tree(name, frozenset((name,)), None)
+                first.setdefault(around, tree)
+            else:
+                tree = self._twin(base, name, around)
+            yield tree
+
+    def _twin(self, base: Tree, name: str, around: frozenset[str]) -> Tree:
+        """The tree to a switch with the neighbours that the destination of another tree has."""
+        other = {at: self._towards(at, (name,)) for at in around}
+        other[base.destination] = self._towards(base.destination, self.near[base.destination])
+        before = (it for at in around for it in self.near[at] if at in base.near.get(it, ()))
+        own = frozenset((*other, *before, base.destination, name))
+        return twin(
+            base, name, {at: (hops, self._near(hops)) for at, hops in other.items()}, self.facts.network.devices, own
+        )
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
@@ -318,18 +306,54 @@ class Routes:
         """
         found: dict[tuple[str, str], Hurt] = {}
         bundles: dict[int, _Bundles] = {}
-        edges = set(self.edges)
+        order = {name: number for number, name in enumerate(self.edges)}
         for tree in self.trees:
-            hurt = _hurt(tree, bad, bundles)
-            for start in self.edges:
-                one = hurt.get(start)
-                if start in tree.ends or one is None or not one.bad:
+            plain = tree.destination in self.facts.network.devices
+            hurt = self._hurt_shortest(tree, bad, bundles) if plain else _hurt(tree, bad, bundles)
+            for start in sorted((it for it in hurt if it in order), key=order.__getitem__):
+                one = hurt[start]
+                if start in tree.ends or not one.bad:
                     continue
-                for to in tree.ends & edges:
+                for to in tree.ends & order.keys():
                     known = found.get((start, to))
                     if known is None or known.bad < one.bad:
                         found[start, to] = one
         return found
+
+    def _hurt_shortest(
+        self, tree: Tree, bad: Mapping[End, frozenset[Root]], bundles: dict[int, _Bundles]
+    ) -> dict[str, Hurt]:
+        """What hurts the shortest paths from each switch that has a bad end before it; of the others nothing.
+
+        As `_hurt`, for a tree whose next hops are along the links and without a loop: only what lies between the bad
+        ends and the destination is looked at.
+        """
+        senders = {end[0] for end in bad} | {self.facts.peers[end][0] for end in bad if end in self.facts.peers}
+        wanted = {
+            name: None
+            for name in senders
+            if any(hop.out in bad or hop.into in bad for hop in tree.next_hops.get(name, ()))
+        }
+        queue = deque(wanted)
+        while queue:
+            at = queue.popleft()
+            for name in self.near.get(at, ()):
+                if name not in wanted and at in tree.near.get(name, ()):
+                    wanted[name] = None
+                    queue.append(name)
+        found = dict.fromkeys(tree.ends, _UNHURT)
+        for start in wanted:
+            waiting = [start]
+            while waiting:
+                at = waiting[-1]
+                missing = [to for to in tree.near.get(at, ()) if to not in found]
+                if missing:
+                    waiting += missing
+                    continue
+                waiting.pop()
+                if at not in found:
+                    found[at] = _summed(tree.next_hops[at], bad, bundles, found) if at in tree.next_hops else _LOST
+        return found if wanted else {}
 
     def buffer_graph(self) -> nx.DiGraph:
         """Edges from each ingress port to the ingress ports its packets may fill next: Hu et al., HotNets 2016.
@@ -337,6 +361,8 @@ class Routes:
         Only ports that can be in a cycle, or behind one. A next-hop group is a node between the ports on its two
         sides, which spares the product of both; nodes that nothing waits for are taken away until none is left.
         """
+        if not self._may_wait_in_a_circle():
+            return nx.DiGraph()
         entries: dict[tuple[str, int], tuple[tuple[Hop, ...], dict[End, None]]] = {}
         seen = set()
         for tree in self.trees:
@@ -363,12 +389,36 @@ class Routes:
                 )
         return graph
 
+    def _may_wait_in_a_circle(self) -> bool:
+        """Whether the graph of the ports would have a cycle, if every switch sent to every destination.
 
+        Without the ports of switches that pass nothing on: they wait for nobody.
+        """
+        passing = {to for tree in self.trees for at in tree.changes() for to in tree.near[at] if tree.next_hops.get(to)}
+        follows: dict[Any, dict[Any, None]] = {}
+        seen = set()
+        for tree in self.trees:
+            for at in tree.changes():
+                hops = tree.next_hops[at]
+                for to in tree.near[at]:
+                    after = tree.next_hops.get(to, ()) if to in passing else ()
+                    if not after or (id(hops), to, id(after)) in seen or passing.isdisjoint(tree.near[to]):
+                        continue
+                    seen.add((id(hops), to, id(after)))
+                    follows[to, id(after)] = dict.fromkeys(hop.into for hop in after)
+                    for hop in hops:
+                        if hop.into[0] == to:
+                            follows.setdefault(hop.into, {})[to, id(after)] = None
+        return bool(_cyclic(follows))
+
+
+_UNHURT: Final = Hurt(0, 1, (), frozenset())
+_LOST: Final = Hurt(0, 0, (), frozenset())
 _Bundles = tuple[tuple[Hop, ...], list[tuple[str, int, int, tuple[Hop, ...], frozenset[Root]]]]
 """Next hops; and of each switch they lead to: its name, links, good links, first bad links, their roots."""
 
 
-def _cyclic(follows: Mapping[Any, Sequence[Any]]) -> set[Any]:
+def _cyclic(follows: Mapping[Any, Collection[Any]]) -> set[Any]:
     """Nodes that are in a cycle or behind one: what is left when nodes without a predecessor are taken away."""
     waiting: dict[Any, int] = dict.fromkeys(follows, 0)
     for nodes in follows.values():
@@ -405,9 +455,7 @@ def _hurt(tree: Tree, bad: Mapping[End, frozenset[Root]], bundles: dict[int, _Bu
         waiting[name] = len(names)
         for to in names:
             before.setdefault(to, set()).add(name)
-    nothing: frozenset[Root] = frozenset()
-    found = dict.fromkeys(tree.ends, Hurt(0, 1, (), nothing))
-    lost = Hurt(0, 0, (), nothing)
+    found = dict.fromkeys(tree.ends, _UNHURT)
     ready = deque([*tree.ends, *(name for name in before if name not in waiting and name not in tree.ends)])
     while ready:
         at = ready.popleft()
@@ -415,22 +463,28 @@ def _hurt(tree: Tree, bad: Mapping[End, frozenset[Root]], bundles: dict[int, _Bu
             waiting[name] -= 1
             if waiting[name]:
                 continue
-            hops = tree.next_hops[name]
-            known = bundles.get(id(hops))
-            if known is None or known[0] is not hops:
-                known = bundles[id(hops)] = _bundles(hops, bad)
-            count = every = 0
-            shown: dict[Hop, None] = {}
-            roots = nothing
-            for to, links, good, wrong, why in known[1]:
-                below = found.get(to, lost)
-                every += links * below.every
-                count += links * below.every - good * (below.every - below.bad)
-                if len(shown) < _SHOWN_HOPS:
-                    shown.update(dict.fromkeys((*wrong, *below.hops)))
-                for more in (why, below.roots):
-                    if not more <= roots:
-                        roots |= more
-            found[name] = Hurt(count, every, tuple(shown)[:_SHOWN_HOPS], roots)
+            found[name] = _summed(tree.next_hops[name], bad, bundles, found)
             ready.append(name)
     return found
+
+
+def _summed(
+    hops: tuple[Hop, ...], bad: Mapping[End, frozenset[Root]], bundles: dict[int, _Bundles], found: Mapping[str, Hurt]
+) -> Hurt:
+    """What hurts the paths over these next hops, from what hurts those of the switches that they lead to."""
+    known = bundles.get(id(hops))
+    if known is None or known[0] is not hops:
+        known = bundles[id(hops)] = _bundles(hops, bad)
+    count = every = 0
+    shown: dict[Hop, None] = {}
+    roots: frozenset[Root] = frozenset()
+    for to, links, good, wrong, why in known[1]:
+        below = found.get(to, _LOST)
+        every += links * below.every
+        count += links * below.every - good * (below.every - below.bad)
+        if len(shown) < _SHOWN_HOPS:
+            shown.update(dict.fromkeys((*wrong, *below.hops)))
+        for more in (why, below.roots):
+            if not more <= roots:
+                roots |= more
+    return Hurt(count, every, tuple(shown)[:_SHOWN_HOPS], roots)

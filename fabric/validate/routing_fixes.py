@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fabric.configs.identity import Aggregate
+from fabric.configs.identity import Aggregate, Stated
 from fabric.configs.model import Device, Lag, Port, Session, Where
-from fabric.validate.commands import nvue_words, quoted
-from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
+from fabric.configs.policy import Use
+from fabric.validate.commands import nvue_words, quoted, row_command
+from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row, rows
 from fabric.validate.frr_fixes import fix_in_frr, in_frr, renumbered, vtysh
 from fabric.validate.own_words import table_of
-from fabric.validate.remedies import Fix
+from fabric.validate.remedies import Fix, remove_field
 
 
 def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
@@ -399,6 +400,51 @@ def default_distance(device: Device) -> Fix:
         line = f"router bgp {device.asn}; address-family ipv4; no distance bgp"
         return fix_in_frr(device, device.identity.distance.where, "distance bgp", "nothing (remove it)", line)
     return Fix(device.name, "distance", "nothing (remove it)", commands.get(device.language, ""))
+
+
+def no_default(device: Device, stated: Stated) -> Fix:
+    """A line that announces the default route is taken away."""
+    where, gone = stated.where, "nothing (remove it)"
+    if device.capabilities.tables and not in_frr(device, where):
+        row = Row(where, None)
+        return Fix(device.name, "|".join(where), gone, row_command(where, None), (row,))
+    if device.language == "nvue":
+        words = where[:-1] if where[-1] == "enable" else where
+        return Fix(device.name, stated.value, gone, f"nv unset {nvue_words(words)}")
+    blocks = where[2 if in_frr(device, where) else 1 : -1]
+    outer = blocks[:-1] if stated.value.startswith("neighbor ") else blocks
+    lines = BETWEEN_LINES.join((f"router bgp {device.asn}", *outer, f"no {stated.value}"))
+    if in_frr(device, where):
+        return fix_in_frr(device, where, stated.value, gone, lines)
+    return Fix(device.name, stated.value, gone, lines)
+
+
+def without_policy(device: Device, session: Session, use: Use) -> Fix:
+    """A policy of a neighbour's routes that the switch sends, taken away."""
+    name, at, gone = session.address or session.interface, f"router bgp {device.asn}", "nothing (remove it)"
+    line = f"no neighbor {name} {use.kind} {use.name} out"
+    where = use.where[1:] if in_frr(device, use.where) else use.where
+    family = next((it for it in where if it.startswith("address-family ") or it == use.family), "")
+    block = [family if family.startswith("address-family ") else f"address-family {family}"] if family else []
+    if in_frr(device, use.where):
+        lines = BETWEEN_LINES.join((at, *block, line))
+        return fix_in_frr(device, use.where, f"neighbor {name} {use.kind}", gone, lines)
+    if device.capabilities.tables:
+        return remove_field(device, use.where[:-1], use.where[-1])
+    peer = (f"neighbor {name}", "address-family ipv4 unicast", f"no {use.kind} {use.name} out")
+    commands = {
+        "eos": BETWEEN_LINES.join((at, *block, line)),
+        "nxos": BETWEEN_LINES.join((at, *peer)),
+        "nvue": f"nv unset {nvue_words(use.where)}",
+    }
+    return Fix(device.name, f"neighbor {name} {use.kind}", gone, commands[device.language])
+
+
+def loose_sources(device: Device, interface: str) -> Fix:
+    """An interface takes packets whose source it has any route to (EOS, NX-OS)."""
+    line = "ip verify unicast source reachable-via any"
+    command = f"interface {interface}; {line}" if device.capabilities.blocks_of_lines else ""
+    return Fix(device.name, f"interface {interface}", line, command)
 
 
 def set_asn(device: Device, asn: str) -> Fix:

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.controlplane.network.speakers import peer_name
-from fabric.explain.repairs import FIELD as REROUTE_DELAY
-from fabric.explain.repairs import Repair, repairs
+from fabric.explain.repairs import OF_NICS, Repair, repairs
 from fabric.runs.rundir import RunDir
 from fabric.topology.model import Fabric
 from fabric.units import count, format_rate_bps
@@ -263,7 +262,8 @@ def _shortest_paths(run: RunDir) -> Iterator[Change]:
             moments.setdefault(it.computed_ns, []).append(it)
     for time_ns, its in moments.items():
         devices = frozenset(name for it in its for name in it.devices)
-        words = f"shortest paths computed again, {its[0].delay} after the link ({REROUTE_DELAY})"
+        what = "NICs choose source routes again" if its[0].field == OF_NICS else "shortest paths computed again"
+        words = f"{what}, {its[0].delay} after the link ({its[0].field})"
         yield Change(time_ns, Source.ROUTES, words, tuple(it.cable for it in its), devices, "network", spreads=True)
 
 

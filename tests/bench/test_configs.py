@@ -36,7 +36,7 @@ def log(*results: tuple[str, str, str], tool: str = "another") -> dict[str, Any]
 
 @pytest.mark.parametrize("size", [10, 100, 1000])
 def test_a_fabric_has_its_number_of_switches_and_every_address_once(size: int) -> None:
-    found = switches(size)
+    found = switches(SHAPES[size])
     assert len(found) == SHAPES[size].switches == size
     addresses = [it.address for switch in found for it in switch.ports if it.address]
     assert len(set(addresses)) == len(addresses)
@@ -55,13 +55,13 @@ def test_every_leaf_has_its_own_address_below_the_gateway_s(size: int) -> None:
 
 @pytest.mark.parametrize("address", ["10.1.0.5", "10.1.0.7", "10.1.0.8", "10.0.0.7", "10.0.0.10", "10.0.0.22"])
 def test_an_address_that_a_mistake_has_is_nobody_s(address: str) -> None:
-    found = switches(100)
+    found = switches(SHAPES[100])
     ports = {it.address.partition("/")[0] for switch in found for it in switch.ports}
     assert address not in ports | {it.loopback for it in found}
 
 
 def test_both_ends_of_a_cable_agree() -> None:
-    found = {it.name: it for it in switches(100)}
+    found = {it.name: it for it in switches(SHAPES[100])}
     for switch in found.values():
         for port in switch.ports:
             if not port.to_host:
@@ -72,7 +72,7 @@ def test_both_ends_of_a_cable_agree() -> None:
 
 
 def test_the_switches_of_the_mistakes_are_those_of_their_plan() -> None:
-    found = {it.name: it for it in switches(10)}
+    found = {it.name: it for it in switches(SHAPES[10])}
     for switch in plan.SWITCHES:
         mine = found[switch.name]
         assert (mine.asn, mine.loopback) == (switch.asn, switch.loopback)
@@ -82,7 +82,7 @@ def test_the_switches_of_the_mistakes_are_those_of_their_plan() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_mutant_differs_from_the_working_fabric_and_names_a_switch(language: str) -> None:
-    made = list(mutants(language, 10, 12))
+    made = list(mutants(fabric_of(language, 10), language, 10, 12))
     assert len(made) >= 10
     assert all(answer.devices and answer.where and answer.checks for answer, _, _ in made)
     assert len({answer.id for answer, _, _ in made}) == len(made)

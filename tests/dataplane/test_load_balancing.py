@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fabric.dataplane.engine.driver import Emulator
-from fabric.dataplane.state.codes import BY_FLOW, PER_PACKET, LoadBalance, Stop
+from fabric.dataplane.state.codes import BY_FLOW, BY_SENDER, PER_PACKET, LoadBalance, Stop
 from fabric.forwarding.walk import Flows, Tables, Walks, walk
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
@@ -17,9 +17,9 @@ from fabric.scenario.load import build_scenario
 MS = 10**9
 
 
-def test_every_load_balancing_is_by_flow_by_flowlet_or_by_packet() -> None:
+def test_every_load_balancing_is_by_flow_by_flowlet_by_packet_or_by_sender() -> None:
     """Reports, the default of transport.recovery and walks without a run ask these sets."""
-    assert sorted([*BY_FLOW, LoadBalance.FLOWLET, *PER_PACKET]) == sorted(LoadBalance)
+    assert sorted([*BY_FLOW, LoadBalance.FLOWLET, *PER_PACKET, *BY_SENDER]) == sorted(LoadBalance)
 
 
 def compiled(

@@ -26,14 +26,14 @@ CUT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def simulated(path: Path, until: str | None = None, **run: Any) -> RunDir:  # noqa: ANN401  fields of run
+def simulated(path: Path, until: str | None = None, more: dict[str, Any] | None = None, **run: Any) -> RunDir:  # noqa: ANN401  fields of run
     """Both cables of leaf1 in turn, so that each message meets one that is cut."""
     file = path / "scenario.yml"
     file.write_text("{}", encoding="utf-8")
     end = {} if until is None else {"until": until}
     faults = [{"kind": "link-down", "link": "leaf1--spine1", "at": "200us", **end}]
     faults.append({"kind": "link-down", "link": "leaf1--spine2", "at": "200us", "until": until or "700us"})
-    data = {**CUT, "faults": faults, "run": {"duration": "3ms", "seed": 1, **run}}
+    data = {**CUT, "faults": faults, "run": {"duration": "3ms", "seed": 1, **run}, **(more or {})}
     compiled, plan = simulating.prepare(build_scenario(data, file))
     simulating.simulate(compiled, plan, simulating.Options(path / "out"))
     return RunDir.open(path / "out")
@@ -70,3 +70,17 @@ def test_a_run_that_ends_first_has_no_new_paths(tmp_path: Path) -> None:
     assert "routes still led there when the run ended (run.reroute_delay 1ms)" in words(run)
     assert not [it for it in change_log(run) if it.source is Source.ROUTES]
     assert min(it.computed_ns for it in repairs(run)) == 1_200_000
+
+
+def test_where_nics_choose_paths_their_delay_is_named_and_not_that_of_switches(tmp_path: Path) -> None:
+    routes = {
+        "switches": {"load_balancing": "source-routed"},
+        "transport": {"source_routes": {"withdrawal": "150us"}, "retransmit_timeout": "400us"},
+    }
+    run = simulated(tmp_path, more=routes)
+    text = words(run)
+    assert "routes led there until 350us (transport.source_routes.withdrawal 150us)" in text
+    assert "run.reroute_delay" not in text
+    assert "path chosen by its NIC" in text
+    found = [it.text for it in change_log(run) if it.source is Source.ROUTES]
+    assert found[0] == "NICs choose source routes again, 150us after the link (transport.source_routes.withdrawal)"

@@ -16,8 +16,8 @@ import pytest
 from fabric.controlplane.evpn import evpn_attributes
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.engine.edits import PauseStorm
-from fabric.dataplane.state.codes import FIVE_TUPLE, CongestionControl, LoadBalance, Recovery, WatchdogRule
-from fabric.dataplane.state.params import EngineParams
+from fabric.dataplane.state.codes import FIVE_TUPLE, CongestionControl, LoadBalance, Recovery, RouteChoice, WatchdogRule
+from fabric.dataplane.state.params import EngineParams, SourceRouteParams
 from fabric.scenario.presets.dcqcn import DCQCN_PRESETS
 from fabric.verify.fidelity import (
     closed_forms,
@@ -341,6 +341,22 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
             switches(lambda _: {"load_balance": LoadBalance.ECMP}),
             v19_balancing.balanced,
         )
+    ],
+    "V19/source-routes": [
+        Mutant(
+            "NICs withdraw routes 5 % later",
+            params(lambda it: replace(it, source_routes=SourceRouteParams(RouteChoice.PACKET, 210 * 10**6))),
+        ),
+        Mutant(
+            "packets of a queue pair keep one route",
+            params(lambda it: replace(it, source_routes=SourceRouteParams(RouteChoice.QUEUE_PAIR, 200 * 10**6))),
+        ),
+        Mutant(
+            "no outer header",
+            params(
+                lambda it: replace(it, frames=replace(it.frames, data_header_bytes=it.frames.data_header_bytes - 40))
+            ),
+        ),
     ],
     "V18/routes": [
         Mutant(

@@ -20,7 +20,7 @@ from fabric.scenario.load import build_scenario
 from fabric.scenario.schema.endpoints import HostsSpec, TransportOverride, TransportSpec
 from fabric.scenario.schema.expectations import METRICS, OPERATORS
 from fabric.scenario.schema.scenario import RunSpec, Scenario, TelemetrySpec
-from fabric.scenario.schema.switches import SwitchesSpec
+from fabric.scenario.schema.switches import SELECTORS, SwitchesSpec
 from fabric.topology.paths import equal_cost_ports
 from fabric.workload.registry import MESSAGE_KINDS, TRANSFER_KINDS
 from tests.fuzz import fabrics, overlay, traffic, troubles
@@ -93,6 +93,7 @@ def scenario(choose: Choices) -> Case:
             "run": fill(world, RunSpec, {"duration": time(world.duration_ps)}),
         },
     )
+    _source_routes(world, written, possible=not (world.ns3_rdma or world.bgp or given or world.overlay))
     if not pfc:
         for part in (written.get("switches", {}), *written.get("switches", {}).get("overrides", ())):
             part.pop("buffer_pg", None)
@@ -114,6 +115,21 @@ def scenario(choose: Choices) -> Case:
     if world.duration_ps < 100_000_000:
         written.setdefault("telemetry", {}).setdefault("interval", _interval(world))
     return Case(written, world.files)
+
+
+def _source_routes(world: World, written: dict[str, Any], *, possible: bool) -> None:
+    """All switches follow source routes or none does, and only where they can: nearly always."""
+    switches = written.get("switches", {})
+    if world.choose.chance(3):
+        return
+    overrides = switches.get("overrides", ())
+    refused = not possible or max(world.fabric.scale_up_ports, default=-1) >= 0
+    if refused and switches.get("load_balancing") == "source-routed":
+        switches["load_balancing"] = "ecmp"
+    for part in overrides:
+        both = {switches.get("load_balancing"), part.get("load_balancing")}
+        if "source-routed" in both and part.pop("load_balancing", None) and not set(part) - SELECTORS:
+            part["pause_quanta"] = 1000
 
 
 def _several_controls(world: World, written: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from fabric.scenario.schema.endpoints import (
     HostSettings,
     HostsSpec,
     QpPolicy,
+    SourceRoutes,
     TransportOverride,
     TransportSpec,
 )
@@ -457,6 +458,14 @@ of(
     dcqcn=_dcqcn,
     window=one_of("auto", "64KB", "1MB"),
 )
+
+
+def _chosen(_: World, written: dict[str, Any]) -> None:
+    if not written:
+        written["choice"] = "queue-pair"
+
+
+of(SourceRoutes, 60, [_chosen], withdrawal=one_of("1ms", "0s", "1us", "20us"))
 of(
     TransportSpec,
     18,

@@ -235,6 +235,17 @@ CASES: Final[Mapping[str, Tree]] = {
         "topology": {**CLOS["topology"], "link_overrides": [{"a": "p2-leaf1", "b": "p2-spine1", "rate": "25G"}]},
         "switches": {"load_balancing": "adaptive", "congestion_notices": "5KB"},
     },
+    "source-routed": {
+        **CLOS,
+        "switches": {"load_balancing": "source-routed"},
+        "transport": {"source_routes": {"withdrawal": "20us"}, "retransmit_timeout": "200us"},
+        "faults": [{"kind": "link-down", "link": "p1-leaf1--p1-spine1", "at": "10us", "until": "60us"}],
+    },
+    "source-routed-queue-pairs": {
+        **CLOS,
+        "switches": {"load_balancing": "source-routed"},
+        "transport": {"source_routes": {"choice": "queue-pair"}},
+    },
     "weighted": {
         **CLOS,
         "topology": {**CLOS["topology"], "link_overrides": [{"a": "*", "b": "superspine1", "rate": "50G"}]},

@@ -68,6 +68,7 @@ NOTICES: Final[dict[str, Any]] = {
     "run": {"duration": "1ms", "seed": 1},
 }
 """A slow cable has a queue, which its spine announces to the other leaf."""
+ROUTED: Final = LOSSY | {"switches": LOSSY["switches"] | {"load_balancing": "source-routed"}}
 LOSSLESS: Final = LOSSY | {"pfc": "on", "switches": {**LOSSY["switches"], "memory": "1MB"}}
 
 
@@ -92,6 +93,10 @@ FABRICS: Final = {
     "tagged": of(LOSSY | {"transport": {"ip": 6, "vlan_tag": True}}, "host1:eth0", "data ack datagram", (0, 30)),
     "hpcc": of(LOSSLESS | {"transport": {"cc": "hpcc"}}, "leaf1:Ethernet0", "data ack", (0, 30)),
     "selective": of(LOSSY | {"transport": {"recovery": "out-of-order"}}, "leaf1:Ethernet0", "data ack", (0, 30)),
+    "routed": of(ROUTED, "leaf1:Ethernet12", "data ack datagram", (0, 30)),
+    "routed6": of(
+        ROUTED | {"transport": {"ip": 6, "vlan_tag": True, "recovery": "go-back-n"}}, "host1:eth0", "data ack nak cnp"
+    ),
     "notices": of(NOTICES, "spine1", "data ack notice", (0, 200)),
     "silent": of(SILENT, "host6:eth0 host4:eth0 spine1", "data ack arp flooded bgp", (990, 1200)),
 }
@@ -195,10 +200,11 @@ def test_the_icrc_is_that_of_the_bytes_over_ipv4_ipv6_and_a_tag(
     for (_, _, frame), line in zip(written, told, strict=True):
         size = struct.unpack_from("<I", data, at + 8)[0]
         shown, at = data[at + 16 : at + 16 + size], at + 16 + size
-        if "bth" in frame:
-            seen["tagged" if "vlan" in frame else "ipv6" if "ipv6" in frame else "ipv4"] += 1
-            assert shown[-4:] == icrc(shown[18 if "vlan" in frame else 14 :]), line
-    assert min(seen[it] for it in ("ipv4", "ipv6", "tagged")) > 0
+        own, outer = frame.get("inner", frame), 40 if "ipv6" in frame and "inner" in frame else 0
+        if "bth" in own and "vxlan" not in frame:
+            seen["routed" if outer else "tagged" if "vlan" in frame else "ipv6" if "ipv6" in frame else "ipv4"] += 1
+            assert shown[-4:] == icrc(shown[(18 if "vlan" in frame else 14) + outer :]), line
+    assert min(seen[it] for it in ("ipv4", "ipv6", "tagged", "routed")) > 0
 
 
 def icrc(packet: bytes) -> bytes:

@@ -69,7 +69,7 @@ def _port(port: Port) -> str:
 def _bgp(switch: Switch, loopbacks: bool) -> str:
     peers = [port for port in switch.ports if not port.to_host]
     text = f"router bgp {switch.asn}\n   router-id {switch.loopback}\n   no bgp default ipv4-unicast\n"
-    text += f"   timers bgp {plan.KEEPALIVE_S} {plan.HOLD_S}\n   maximum-paths 4\n"
+    text += f"   timers bgp {plan.KEEPALIVE_S} {plan.HOLD_S}\n   maximum-paths {switch.paths}\n"
     overlay = [plan.LOOPBACKS[port.peer] if loopbacks else port.peer_address for port in peers]
     for port, address in zip(peers, overlay, strict=True):
         if loopbacks:

@@ -81,8 +81,8 @@ def _port(port: Port) -> str:
 
 def _bgp(switch: Switch, loopbacks: bool) -> str:
     text = f"router bgp {switch.asn}\n  router-id {switch.loopback}\n  timers bgp {plan.KEEPALIVE_S} {plan.HOLD_S}\n"
-    text += f"  address-family ipv4 unicast\n    network {switch.loopback}/32\n    maximum-paths 4\n"
-    text += "  address-family l2vpn evpn\n    maximum-paths 4\n"
+    text += f"  address-family ipv4 unicast\n    network {switch.loopback}/32\n    maximum-paths {switch.paths}\n"
+    text += f"  address-family l2vpn evpn\n    maximum-paths {switch.paths}\n"
     if not switch.leaf:
         text += "    retain route-target all\n"
     for port in switch.ports:

@@ -54,6 +54,11 @@ class Switch:
         """Whether hosts are connected to it."""
         return self.name.startswith("leaf")
 
+    @property
+    def paths(self) -> int:
+        """Equal paths that BGP may use: one over each spine, and four at least, as the mistakes have it."""
+        return max(4, sum(not port.to_host for port in self.ports)) if self.leaf else 4
+
 
 def _leaf(number: int, spines: int) -> Switch:
     hosts = tuple(Port(slot, f"host{2 * (number - 1) + slot}", 0) for slot in (1, 2))

@@ -52,6 +52,7 @@ from tests.mistakes import (
     upkeep_eos,
     upkeep_nxos,
     upkeep_text,
+    ways_out,
 )
 from tests.mistakes.mistake import Mistake, good, write
 
@@ -93,6 +94,7 @@ CASES: tuple[Mistake, ...] = (
     *literals_text.CASES,
     *literals_second.CASES,
     *thin_areas.CASES,
+    *ways_out.CASES,
 )
 
 

@@ -122,6 +122,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "spray": {"switches": {"load_balancing": "spray"}},
     "adaptive": {"switches": {"load_balancing": "adaptive"}},
     "congestion notices": {"switches": {"load_balancing": "adaptive", "congestion_notices": "50KB"}},
+    "source-routed": {"switches": {"load_balancing": "source-routed"}},
+    "source-routed queue pairs": {
+        "switches": {"load_balancing": "source-routed"},
+        "transport": {"source_routes": {"choice": "queue-pair"}},
+    },
     "weighted": {"switches": {"load_balancing": "weighted"}},
     "hash of queue pairs": {
         "switches": {"hash": {"fields": ["source-ip", "destination-ip", "destination-qp"]}},

@@ -24,7 +24,10 @@ TAKEN: Final[dict[str, tuple[set[str], set[str]]]] = {
     "ECN curves, and off": (set(get_args(EcnName)), {"off", *ECN_CURVES}),
     "DCQCN presets": (set(get_args(DcqcnName)), set(DCQCN_PRESETS)),
     "hash algorithms": (words(Hash, "algorithm"), {it.name.lower() for it in HashAlgorithm}),
-    "load balancing": (words(SwitchSettings, "load_balancing"), {it.name.lower() for it in LoadBalance}),
+    "load balancing": (
+        words(SwitchSettings, "load_balancing"),
+        {it.name.lower().replace("_", "-") for it in LoadBalance},
+    ),
 }
 
 

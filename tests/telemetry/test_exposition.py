@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -60,7 +61,8 @@ def samples(families: list[Metric]) -> dict[tuple[str, frozenset[tuple[str, str]
 
 
 def test_the_text_of_a_tiny_snapshot_is_the_golden_one(busy: Snapshot, info: RunInfo) -> None:
-    assert render(busy, info) == GOLDEN.read_text(encoding="utf-8")
+    # prometheus_client below 0.26 writes three digits of an exponent, 1.25e+010.
+    assert re.sub(r"e\+0(\d\d)", r"e+\1", render(busy, info)) == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_the_same_snapshot_gives_the_same_text(busy: Snapshot, info: RunInfo) -> None:

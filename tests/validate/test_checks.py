@@ -59,9 +59,9 @@ def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
         "M14",
         "P6",
         "T7",
-        *(f"I{number}" for number in range(1, 11)),  # tests/mistakes has a case in each language
+        *(f"I{number}" for number in range(1, 12)),  # tests/mistakes has a case in each language
         *(f"V{number}" for number in range(1, 20)),
-        *(f"P{number}" for number in range(7, 27)),
+        *(f"P{number}" for number in range(7, 29)),
         *(f"N{number}" for number in range(8, 12)),  # tests/mistakes/host_cases.py
         *("A1", "A2", "A3", "B16", "B17", "M16", "O1", "O2", "O3", "O4"),
         "L13",

@@ -17,7 +17,15 @@ from fabric.validate import remedies
 from fabric.validate.checks.registry import CHECKS
 from fabric.validate.manual import BY_LANGUAGE, REASONS
 from fabric.validate.remedies import Fix
-from fabric.validate.routing_fixes import default_distance, end_maintenance, open_session, set_session, whole_aggregate
+from fabric.validate.routing_fixes import (
+    default_distance,
+    end_maintenance,
+    loose_sources,
+    no_default,
+    open_session,
+    set_session,
+    whole_aggregate,
+)
 from fabric.validate.runner import validate
 from tests.mistakes.mistake import LANGUAGES
 from tests.mistakes.score import CASES, every_score
@@ -87,6 +95,18 @@ def _in_maintenance(device: Device) -> Fix:
     return end_maintenance(device)
 
 
+def _no_default(device: Device) -> Fix:
+    stated = {
+        "sonic": Stated(
+            "send_default_route", ("BGP_NEIGHBOR_AF", "default|10.1.0.1|ipv4_unicast", "send_default_route")
+        ),
+        "nvue": Stated("default-route-origination", ("set", "vrf", "default", "router", "bgp", "enable")),
+        "eos": Stated("neighbor 10.1.0.1 default-originate", ("router bgp", "neighbor 10.1.0.1", "default-originate")),
+        "nxos": Stated("default-originate", ("router bgp", "neighbor 10.1.0.1", "default-originate")),
+    }[device.language]
+    return no_default(device, stated)
+
+
 _BFD = {"eos": "bfd", "nxos": "bfd", "nvue": "bfd enable on", "sonic": "bfd true"}
 _SESSION = Session(("BGP_NEIGHBOR", "10.1.0.1"), "spine1", "65000", "10.1.0.1")
 
@@ -114,6 +134,8 @@ DIRECT: dict[str, Callable[[Device, Port], Fix]] = {
     "P23": lambda device, _: whole_aggregate(device, Aggregate("10.0.0.0/24", ("vrf", "default", "aggregate-route"))),
     "P24": lambda device, _: set_session(device, _SESSION, "BFD", "on", _BFD),
     "P26": lambda device, _: default_distance(device),
+    "P27": lambda device, _: _no_default(device),
+    "P28": lambda device, _: loose_sources(device, "Ethernet3/1"),
     "P25": lambda device, _: open_session(device, _SESSION),
     "N2": lambda _, __: remedies.set_host_ecn(_HOST, "ecn_np_prio", 3),
     "N8": lambda _, __: remedies.set_tclass(_HOST, _MARK, 26),

@@ -210,8 +210,12 @@ def _interface(reader: TextReader, line: Line, port: Port, stated_mtu: set[str],
         port.fec = "none" if match[1] else {"reed-solomon": "rs", "fire-code": "fc"}.get(match[2])
     if line.has(r"flowcontrol (?:send|receive) on"):
         port.global_pause = True
-    for _, match in line.find(_MEMBER):
+    for child, match in line.find(_MEMBER):
         port.lag, port.lag_mode = f"Port-Channel{match[1]}", match[2] or ""
+        in_vlan = any(re.match(r"switchport (?:access|trunk) ", it.text) for it in line.children)
+        if in_vlan and not any(it.text == f"interface {port.lag}" for it in reader.root.children):
+            text = f"{port.lag} is not in the file: the switch makes one in VLAN 1, and no VLAN of the member counts"
+            reader.defect(child, f"interface {port.name}|channel-group", text, "R1", ("interface", port.name))
     port.limit = _limit(reader, line, ("interface", port.name)) or port.limit
     list(line.find(r"no flowcontrol.*"))  # what holds without the line
     port.description = description_of(line) or port.description

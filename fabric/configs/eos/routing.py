@@ -14,7 +14,7 @@ from fabric.configs.model import Meant, Tunnel, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.filters import read_filters
 from fabric.configs.running_config.interior import read_interior
-from fabric.configs.running_config.policy import read_aggregates, read_policies
+from fabric.configs.running_config.policy import read_aggregates, read_defaults, read_policies
 from fabric.configs.running_config.reader import (
     IPV4_ADDRESS,
     Line,
@@ -38,7 +38,7 @@ from fabric.configs.running_config.requirements import (
     needs_vrfs,
     read_tag,
 )
-from fabric.configs.running_config.routes import read_static_routes
+from fabric.configs.running_config.routes import read_source_checks, read_static_routes
 from fabric.configs.running_config.vlans import check_vlans, needs_no_switchport, note_vlans
 from fabric.configs.text.port_ranges import interfaces_of
 from fabric.configs.text.spelling import is_address, is_number
@@ -79,6 +79,7 @@ def read_routing(reader: TextReader) -> None:
         found.gateway_mac = Stated(canonical_mac(match[1]), reader.note(line, "ip virtual-router mac-address"))
     read_policies(reader)
     read_static_routes(reader)
+    read_source_checks(reader)
     read_interior(reader)
     read_filters(reader)
     check_vlans(reader)
@@ -264,6 +265,7 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
     connected = _redistributed(reader, block, vrf)
     if not vrf:
         read_aggregates(reader, block)
+        read_defaults(reader, block)
         for line, match in block.find(r"distance bgp (\d+)(?: \d+ \d+)?"):
             reader.device.identity.distance = Stated(match[1], reader.note(line, "router bgp", "distance bgp"))
     for line, match in block.find(r"address-family (\S+)(?: unicast)?"):
@@ -273,6 +275,7 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
             networks |= _networks(reader, line, vrf)
             if not vrf:
                 read_aggregates(reader, line)
+                read_defaults(reader, line, line.text)
         connected |= _redistributed(reader, line, vrf)
         for _, word in line.find(r"no neighbor (\S+) activate"):
             off.setdefault(word[1], set()).add(match[1])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from fabric.configs.identity import NOTHING, Stated, Vni, cluster_of
 from fabric.configs.model import Session, Where
 from fabric.configs.policy import Use
-from fabric.configs.running_config.policy import read_aggregates
+from fabric.configs.running_config.policy import read_aggregates, read_defaults
 from fabric.configs.running_config.reader import Line, TextReader, seconds_of
 from fabric.configs.text.spelling import is_address
 
@@ -53,7 +53,7 @@ class _Peer:
     source: str = ""
     timers: tuple[int | None, int | None] | None = None
     hops: int | None = None
-    password: bool = False
+    password: str = ""
     bfd: bool = False
     passive: bool = False
     local_as: Stated = NOTHING
@@ -168,7 +168,7 @@ def _neighbor(reader: TextReader, line: Line, instance: _Instance, name: str, te
         case ["local-as", asn, *_]:
             peer.local_as = Stated(asn, reader.note(line, *at, "local-as"))
         case ["password", *_]:
-            peer.password = True
+            peer.password = text.removeprefix("password ")
         case ["bfd", *_]:
             peer.bfd = True
         case ["passive"]:
@@ -205,6 +205,7 @@ def _unicast(reader: TextReader, block: Line, at: Where) -> None:
     for line, match in block.find(r"distance bgp (\d+) \d+ \d+"):
         found.distance = Stated(match[1], reader.note(line, *at, "distance bgp"))
     read_aggregates(reader, block)
+    read_defaults(reader, block, *at[1:])
     block.accept(r"redistribute .*|maximum-paths ibgp .*")
 
 
@@ -265,8 +266,20 @@ def _sessions(reader: TextReader, instance: _Instance) -> Iterable[Session]:
             block = next(it for it in reader.root.children if it.text.startswith("router bgp "))
             text = f"peer group '{own.group[:60]}' of neighbor {name} is not in the file"
             reader.defect(block, f"neighbor {name}", text, "R1", (*own.where, "peer group"))
+        source = next((it.source for it in (own, *([group] if group is not None else [])) if it.source), "")
+        if source and _is_missing(reader, source):
+            block = next(it for it in reader.root.children if it.text.startswith("router bgp "))
+            text = f"interface '{source[:60]}', which neighbor {name} is reached from, has no address in the files"
+            reader.defect(block, f"neighbor {name}", text, "R1", (*own.where, "update-source"))
         if own.where:
             yield _session(reader, instance, name, [own, *([group] if group is not None else [])])
+
+
+def _is_missing(reader: TextReader, source: str) -> bool:
+    """Whether a source is an interface that the switch has not. Linux's own loopback is in no file."""
+    known = {it.lower() for it in (*reader.device.addresses, *reader.device.ports)}
+    loopbacks = any(it.startswith("lo") for it in known)
+    return loopbacks and not is_address(source) and source != "lo" and source.lower() not in known
 
 
 def _session(reader: TextReader, instance: _Instance, name: str, its: list[_Peer]) -> Session:
@@ -303,6 +316,7 @@ def _session(reader: TextReader, instance: _Instance, name: str, its: list[_Peer
         source=source,
         hops=next((it.hops for it in its if it.hops), 1),
         password=any(it.password for it in its),
+        secret=next((it.password for it in its if it.password), ""),
         bfd=any(it.bfd for it in its),
         passive=any(it.passive for it in its),
         states_asn=bool(asn),

@@ -7,11 +7,13 @@ Sources: FRR user guide, "BGP", "OSPFv2", "Route Maps", "Filtering", "Static Rou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from fabric.configs.frr.bgp import read_instances
+from fabric.configs.frr.mistyped import mend, opener, report
 from fabric.configs.frr.nesting import EXITS, nested
 from fabric.configs.identity import Stated, Vni
 from fabric.configs.model import Device, Place, Unread, Where
@@ -19,6 +21,7 @@ from fabric.configs.running_config.interior import read_interior
 from fabric.configs.running_config.policy import below, read_policies
 from fabric.configs.running_config.reader import IPV4_ADDRESS, Line, TextReader, read_address
 from fabric.configs.running_config.routes import read_static_routes
+from fabric.configs.text.jsonfile import FixedLines
 
 _MAX_VNI: Final = 16_777_215
 _KNOWN: Final = (
@@ -48,7 +51,7 @@ class FrrReader(TextReader):
 
     def __init__(self, source: FrrFile, device: Device) -> None:
         self.key = source.key  # `note` needs it from the first line on
-        super().__init__(nested(source.text), source.file, device.name, device.language)
+        super().__init__(nested(source.text, opener), source.file, device.name, device.language)
         self.switch = device
         self.device.name = device.name
         self.device.identity, self.device.addresses = device.identity, device.addresses
@@ -64,6 +67,7 @@ def add_frr(device: Device, source: FrrFile) -> None:
     """Read the file, and put its routing in the place of the switch's own. Raises InputErrors."""
     reader = FrrReader(source, device)
     root = reader.root
+    refused = mend(reader)
     _interfaces(reader)
     read_policies(reader)
     read_static_routes(reader)
@@ -82,12 +86,34 @@ def add_frr(device: Device, source: FrrFile) -> None:
         device.asn = reader.device.asn
         if reader.device.multipath is not None:
             device.multipath, device.multipath_where = reader.device.multipath, (source.key, "maximum-paths")
+    _router_id(reader)
     root.accept(_KNOWN)
+    report(reader, refused)
     read = reader.finish()
     device.routes += read.routes
     device.defects += read.defects
     device.unread += read.unread
     device.unjudged += read.unjudged
+
+
+def _router_id(reader: FrrReader) -> None:
+    """The identifier that zebra gives to BGP and OSPF where they state none (FRR user guide, "Zebra")."""
+    its = reader.device.identity
+    for line, match in reader.root.find(r"(?:ip )?router-id (\d[\d.]*)"):
+        stated = Stated(match[1], reader.note(line, "router-id"))
+        if any(it.text.startswith("router bgp ") for it in reader.root.children):
+            of_bgp = its.router_id.where[:1] == (reader.key,)
+            its.router_id = its.router_id if of_bgp else stated
+        if its.interior is not None and its.interior.protocol == "OSPF" and not its.interior.router_id:
+            its.interior.router_id = stated
+
+
+def refused_lines(source: FrrFile) -> Iterator[Unread]:
+    """Lines that FRR refuses, of a file that is of no switch: its node is not judged, and its lines are."""
+    reader = FrrReader(source, Device(source.key, source.file, "sonic", FixedLines()))
+    report(reader, mend(reader))
+    for item in reader.device.defects:
+        yield Unread(Place(source.file, reader.lines.line(item.where)), item.text, roce="routes could be missing")
 
 
 def _replace_sessions(reader: FrrReader, device: Device) -> None:

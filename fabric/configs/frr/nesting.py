@@ -7,9 +7,12 @@ tried in the blocks around it (FRR lib/command.c, cmd_execute_command). Programs
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fabric.configs.running_config.banners import BLANKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TOP: Final = re.compile(
     r"(?:router|interface|route-map|vrf|line|key chain|log|hostname|frr|service|debug|password|enable|access-list|"
@@ -34,8 +37,13 @@ _OF_VRF: Final = re.compile(r"ip(?:v6)? (?:route|protocol|nht|router-id) .*")
 """Lines of the outermost level and of a VRF."""
 
 
-def nested(text: str) -> str:
-    """The text with each line indented by its blocks; unchanged where its blocks are indented already."""
+def nested(text: str, meant: Callable[[list[str], str], str] = lambda _, row: row) -> str:
+    """The text with each line indented by its blocks; unchanged where its blocks are indented already.
+
+    Parameters
+    ----------
+    meant    blocks and a line in them -> the line that counts as the one that opens a block, where it is mistyped
+    """
     rows = text.split("\n")
     if not _is_flat(rows):
         return text
@@ -46,12 +54,13 @@ def nested(text: str) -> str:
         if not row or row[0] in "!#" or row == "end":
             found.append(raw)
             continue
-        blocks = around(blocks, row)
+        counted = meant(blocks, row)
+        blocks = around(blocks, counted)
         found.append(" " * len(blocks) + row)
         if row in EXITS:
             blocks = blocks[:-1]
-        elif opens(blocks, row):
-            blocks = [*blocks, row]
+        elif opens(blocks, counted):
+            blocks = [*blocks, counted]
     return "\n".join(found)
 
 

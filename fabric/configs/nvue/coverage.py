@@ -233,16 +233,17 @@ def is_qos(path: tuple[str, ...]) -> bool:
 def covered(path: tuple[str, ...]) -> bool:
     """Whether a leaf is read: a pattern ends at it or above it."""
     deepest = _KEYS if is_qos(path) and path[:2] != _OWN_READER else len(path)
+    return _ends_above(_ROOT, _by_kind(path), 0, deepest)
 
-    def match(tree: dict[str, Any], rest: tuple[str, ...]) -> bool:
-        if not rest:
-            return False
-        return any(
-            word in tree and (len(rest) <= 1 + deepest if tree[word] is None else match(tree[word], rest[1:]))
-            for word in (rest[0], "*")
-        )
 
-    return match(_ROOT, _by_kind(path))
+def _ends_above(tree: dict[str, Any], path: tuple[str, ...], at: int, deepest: int) -> bool:
+    """Whether a pattern ends at a leaf or above it, `deepest` words at most; the words before `at` are matched."""
+    for word in (path[at], "*") if at < len(path) else ():
+        if word in tree:
+            below = tree[word]
+            if len(path) - at <= 1 + deepest if below is None else _ends_above(below, path, at + 1, deepest):
+                return True
+    return False
 
 
 _UNJUDGED_QOS: Final = frozenset(

@@ -123,6 +123,11 @@ def _vrf(reader: Reader, name: str) -> None:
         device.routes.append(StaticRoute(reader.where(*at), str(prefix), via, distance))
 
 
+def _clear(password: str) -> str:
+    """A password that is written in clear; '' for one that NVUE has hidden, which begins with a dollar sign."""
+    return "" if password.startswith("$") else password
+
+
 def _on(row: dict[str, Any], *, default: bool) -> bool:
     word = row.get("enable", row.get("state"))
     return default if word is None else word in ("on", True, "enabled", "enable")
@@ -310,6 +315,12 @@ def _bgp(reader: Reader) -> None:
     if found.redistributes_connected and reader.at(*connected).get("route-map"):
         name = str(reader.at(*connected)["route-map"])
         found.policies.redistribution = name, reader.where(*connected, "route-map")
+    found.defaults_of_routes += [
+        Stated("network 0.0.0.0/0", reader.where(*ipv4, "network", it)) for it in found.networks if it == "0.0.0.0/0"
+    ]
+    if _on(reader.at(*ipv4, "redistribute", "static"), default=False):
+        where = reader.where(*ipv4, "redistribute", "static")
+        found.defaults_of_routes.append(Stated("redistribute static", where))
     for name in reader.at("vrf"):
         _sessions(reader, str(name))
     if is_on(router.get("graceful-shutdown"), default=False):
@@ -336,6 +347,11 @@ def _sessions(reader: Reader, vrf: str) -> None:
             reader.bad((*bgp, "neighbor", str(name), "peer-group"), text, "R1")
         both = [(*bgp, "neighbor", str(name)), *([(*bgp, *group)] if group[1] else [])]
         merged = [reader.at(*it) for it in both]
+        for it in both if vrf == _DEFAULT else ():
+            of_neighbor = (*it, "address-family", "ipv4-unicast", "default-route-origination")
+            if _on(reader.at(*of_neighbor), default=False):
+                at = reader.where(*of_neighbor, "enable")
+                reader.device.identity.defaults.append(Stated("default-route-origination", at))
         families = {
             word
             for word, key, usual in (("ipv4", "ipv4-unicast", True), ("evpn", "l2vpn-evpn", False))
@@ -375,6 +391,7 @@ def _sessions(reader: Reader, vrf: str) -> None:
             source=source,
             hops=1 if hops is NOTHING else int(hops.value) if hops else None,
             password=any("password" in it for it in merged),
+            secret=_clear(next((str(it["password"]) for it in merged if "password" in it), "")),
             bfd=any(_on(it["bfd"], default=False) for it in merged if isinstance(it.get("bfd"), dict)),
             passive=any(is_on(it.get("passive-mode"), default=False) for it in merged),
             states_asn=any("remote-as" in it for it in merged),

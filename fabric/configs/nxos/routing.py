@@ -14,7 +14,7 @@ from fabric.configs.model import Tunnel
 from fabric.configs.policy import Use
 from fabric.configs.running_config.filters import read_filters, read_vlan_filters
 from fabric.configs.running_config.interior import read_interior
-from fabric.configs.running_config.policy import below, read_aggregates, read_policies
+from fabric.configs.running_config.policy import below, read_aggregates, read_defaults, read_policies
 from fabric.configs.running_config.reader import (
     IPV4_ADDRESS,
     Line,
@@ -38,7 +38,7 @@ from fabric.configs.running_config.requirements import (
     needs_vrfs,
     read_tag,
 )
-from fabric.configs.running_config.routes import read_static_routes
+from fabric.configs.running_config.routes import read_source_checks, read_static_routes
 from fabric.configs.running_config.vlans import check_vlans, needs_no_switchport, note_vlans
 from fabric.configs.text.spelling import is_address
 
@@ -86,6 +86,7 @@ def read_routing(reader: TextReader) -> None:
     keeping |= {match[1] for _, match in root.find(r"route-map (\S+) deny \d+")} - permits  # passes nothing on
     read_policies(reader)
     read_static_routes(reader)
+    read_source_checks(reader)
     read_interior(reader)
     read_filters(reader)
     read_vlan_filters(reader)
@@ -299,6 +300,7 @@ def _bgp(reader: TextReader, block: Line, asn: str, keeping: set[str]) -> None:
                 found.network_maps[prefix] = word[3], at
         if "ipv4" in line.text:
             read_aggregates(reader, line)
+            read_defaults(reader, line, line.text)
             for child, word in line.find(r"distance (\d+) \d+ \d+"):
                 found.distance = Stated(word[1], reader.note(child, "router bgp", "distance"))
         for child, word in line.find(r"redistribute direct(?: route-map (\S+))?"):
@@ -422,6 +424,8 @@ def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf
         for child, word in line.find(r"maximum-prefix (\d+)(?: \d+)?(?: restart \d+)?") if family == "ipv4" else ():
             if reader.number(child, word[1], 1, 2**32 - 1, "maximum-prefix") is not None:
                 peer.max_prefixes = Stated(word[1], reader.note(child, *where, family, "maximum-prefix"))
+        if family == "ipv4" and not vrf:
+            read_defaults(reader, line, block.text, line.text)
         if line.has(r"route-reflector-client"):
             peer.reflects = True
         if line.has(r"next-hop-self(?: all)?") and family == "ipv4":

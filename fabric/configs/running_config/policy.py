@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.identity import Aggregate
+from fabric.configs.identity import Aggregate, Stated
 from fabric.configs.policy import Clause, Policies, PrefixEntry, as_path_expression, prefix_entry
 from fabric.configs.running_config.reader import Line, TextReader
 
@@ -66,6 +66,18 @@ def read_policies(reader: TextReader) -> Policies:
     for block, match in reader.root.find(r"route-map (\S+)(?: (permit|deny))?(?: (\d+))?"):
         found.route_maps.setdefault(match[1], []).append(_clause(reader, block, match))
     return found
+
+
+def read_defaults(reader: TextReader, block: Line, *where: str) -> None:
+    """Lines of a BGP instance, of its IPv4 family, or of a neighbour's, that announce the default route."""
+    its = reader.device.identity
+    for line, match in block.find(r"(?:neighbor (\S+) )?default-originate(?P<rest> .*)?|default-information originate"):
+        named = (f"neighbor {match[1]}",) if match[1] else ()
+        its.defaults.append(Stated(line.text, reader.note(line, "router bgp", *where, *named, "default-originate")))
+    for line, _ in block.find(r"network 0\.0\.0\.0(?:/0| mask 0\.0\.0\.0)?(?: route-map \S+)?"):
+        its.defaults_of_routes.append(Stated(line.text, reader.note(line, "router bgp", *where, "network 0.0.0.0/0")))
+    for line, _ in block.find(r"redistribute static(?P<rest> (?:route-map|metric) .*)?"):
+        its.defaults_of_routes.append(Stated(line.text, reader.note(line, "router bgp", *where, "redistribute static")))
 
 
 def read_aggregates(reader: TextReader, block: Line) -> None:

@@ -60,8 +60,9 @@ class Line:
     def find(self, pattern: str) -> Iterator[tuple[Line, re.Match[str]]]:
         """Lines of the block that match as a whole; they count as used."""
         self.asked[pattern] = None
+        matches = re.compile(pattern, re.ASCII).fullmatch  # looked up once: this loop is most of the time of reading
         for child in self.children:
-            match = re.fullmatch(pattern, child.text, re.ASCII)
+            match = matches(child.text)
             if match is not None:
                 child.used = child.judged = True
                 child.rest = " ".join(word.strip() for word in match.groupdict().values() if word)
@@ -69,8 +70,9 @@ class Line:
 
     def accept(self, pattern: str) -> None:
         """Lines of the block that are known and of no effect on any check: used, and listed as not judged."""
+        matches = re.compile(pattern, re.ASCII).fullmatch
         for child in self.children:
-            if not child.used and re.fullmatch(pattern, child.text, re.ASCII) is not None:
+            if not child.used and matches(child.text) is not None:
                 child.used, child.judged = True, False
 
     def has(self, pattern: str) -> bool:

@@ -49,6 +49,15 @@ def read_static_routes(reader: TextReader) -> None:
     _read_management(reader)
 
 
+def read_source_checks(reader: TextReader) -> None:
+    """Interfaces that take a packet only where the route to its source leads back over them (EOS, NX-OS)."""
+    for block in reader.root.children:  # no question for all interfaces, which would take a mistyped name for one
+        name = block.text.removeprefix("interface ")
+        for line, _ in block.find(r"ip verify unicast source reachable-via rx(?: allow-default)?"):
+            where = reader.note(line, "interface", name, "ip verify unicast source")
+            reader.device.identity.strict_sources[name] = Stated(line.text, where)
+
+
 def _read_management(reader: TextReader) -> None:
     """Management ports: their addresses; that they, and VRFs of nothing else, are of no effect on the fabric."""
     inside: set[str] = set()

@@ -62,15 +62,19 @@ def _instance(rows: Rows, device: Device) -> None:
     if not any(table in rows for table in tables):
         return
     networks, connected = set(), False
-    for key, _, _ in rows.rows("BGP_GLOBALS_AF_NETWORK"):
+    for key, at, _ in rows.rows("BGP_GLOBALS_AF_NETWORK"):
         vrf, family, prefix = (*key.split("|"), "", "")[:3]
         if vrf == _DEFAULT_VRF and _FAMILIES.get(family.lower()) == "ipv4":
             networks.add(prefix)
+            if prefix == "0.0.0.0/0":
+                found.defaults_of_routes.append(Stated("network 0.0.0.0/0", at))
     for key, where, fields in rows.rows("ROUTE_REDISTRIBUTE"):
         if key.lower() == "default|connected|bgp|ipv4":
             connected = True
             for name in cast("tuple[str, ...]", fields.get("route_map", ())):
                 found.policies.redistribution = name, (*where, "route_map")
+        if key.lower() == "default|static|bgp|ipv4":
+            found.defaults_of_routes.append(Stated("redistribute static", where))
     found.networks, found.redistributes_connected = frozenset(networks), connected
     for key, where, fields in rows.rows("BGP_GLOBALS_AF"):
         of = _FAMILIES.get(key.rpartition("|")[2].lower())
@@ -132,6 +136,9 @@ def _families(rows: Rows, device: Device) -> None:
         its = {**group, **own.get((session.vrf, session.address or session.interface), {})}
         if its or own or groups:
             device.sessions[number] = _with_families(session, its)
+        if not session.vrf and "ipv4" in its and its["ipv4"][1].get("send_default_route") == "true":
+            at = (*its["ipv4"][0], "send_default_route")
+            device.identity.defaults.append(Stated("send_default_route", at))
 
 
 def _by_name(rows: Rows, table: str) -> dict[tuple[str, str], _Families]:

@@ -111,6 +111,7 @@ def _sessions(rows: Rows, device: Device) -> None:
             external=managed and not asn and _first(its, "peer_type") == "external",
             source=source,
             password=managed and bool(_first(its, "auth_password")),
+            secret=_first(its, "auth_password") if managed else "",
             bfd=managed and _first(its, "bfd") == "true",
             passive=managed and _first(its, "passive_mode") == "true",
             hops=(ttl or _MOST_HOPS if multihop else 1) if managed else None,

@@ -69,6 +69,7 @@ _NEIGHBOR_AF: Final = {
     "rrclient": _FLAG,
     "nhself": _FLAG,
     "allow_as_in": _FLAG,
+    "send_default_route": _FLAG,
     "max_prefix_limit": Rule("int", 1, 4_294_967_295),
     "max_prefix_warning_only": _FLAG,
 }

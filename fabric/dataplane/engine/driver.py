@@ -41,6 +41,7 @@ from fabric.dataplane.state.codes import INFINITY_PS, EventKind, Order, QpState,
 from fabric.dataplane.state.digest import digest
 from fabric.dataplane.state.fill_faults import begin_storm, lose_every, lose_no_more
 from fabric.dataplane.state.fill_overlay import set_flood_list
+from fabric.dataplane.state.fill_routes import withdraw
 from fabric.dataplane.state.fill_tenants import set_way
 from fabric.dataplane.state.params import EngineParams
 from fabric.dataplane.state.trace import NO_PORT
@@ -240,7 +241,10 @@ class Emulator:
 
     def _with_reroutes(self, edits: Sequence[Edit]) -> list[Edit]:
         moments = {edit.time_ps + self._reroute_delay_ps for edit in edits if isinstance(edit, LinkState)}
-        return [*edits, *(_Reroute(moment) for moment in sorted(moments))]
+        routes, noticed = self.params.source_routes, set[int]()
+        if routes is not None:
+            noticed = {edit.time_ps + routes.withdrawal_ps for edit in edits if isinstance(edit, LinkState)}
+        return [*edits, *map(_Reroute, sorted(moments)), *map(_Withdraw, sorted(noticed))]
 
     def _apply_due(self) -> None:
         """Apply all edits due now, in order; consecutive routes are written together."""
@@ -252,7 +256,7 @@ class Emulator:
                 edit = self._edits[self._applied]
                 if routes and not isinstance(edit, FibRoute):
                     break
-                if not isinstance(edit, _Reroute):
+                if not isinstance(edit, _Reroute | _Withdraw):
                     log_row(self.state, edit.time_ps, 0, EventKind.EDIT, NO_PORT, self._applied)
                 self._applied += 1
                 if isinstance(edit, FibRoute):
@@ -266,6 +270,8 @@ class Emulator:
     def _apply(self, edit: Edit) -> None:
         if isinstance(edit, _Reroute):
             self._reroute()
+        elif isinstance(edit, _Withdraw):
+            withdraw(self.state, self.fabric, self.params)
         elif isinstance(edit, FloodList):
             self.state = set_flood_list(self.state, edit.switch, edit.segment, edit.vteps)
         elif isinstance(edit, VtepRoutes):
@@ -479,6 +485,10 @@ class Emulator:
             elif resolved is not None:
                 self._rates.revisit(resolved, self.state)
         self._fib.learn(self.state, edits, routes, equal_cost_ports(self.fabric, down), down)
+
+
+class _Withdraw(Edit):
+    """NICs choose from the source routes over links that are up."""
 
 
 class _Reroute(Edit):

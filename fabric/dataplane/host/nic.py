@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.dataplane.host import ns3_nic, sender
+from fabric.dataplane.host import ns3_nic, sender, source_route
 from fabric.dataplane.host.messages import heap_pop, heap_push
 from fabric.dataplane.port import scheduler, transmit
 from fabric.dataplane.port.drop import discard
@@ -23,7 +23,7 @@ from fabric.dataplane.port.flowcontrol import hooks as flow
 from fabric.dataplane.state import calendar, semantics
 from fabric.dataplane.state.codes import INFINITY_PS, Aux, DropReason, QpState
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
-from fabric.dataplane.state.types import State
+from fabric.dataplane.state.types import NO_QP, State
 from fabric.dataplane.transport import hooks
 from fabric.dataplane.transport.laws import law
 
@@ -270,6 +270,8 @@ def queue_frame(state: State, device: int, port: int, packet: np.uint32, now_ps:
     if out["up"] == 0:
         discard(state, device, port, packet, _LINK_DOWN, now_ps, 0, 0, 0)
         return
+    if state.config[0]["route_choice"] != 0 and i64(frame["qp"]) != NO_QP:
+        source_route.encapsulate(state, device, port, packet, i64(state.config[0]["n_qps"]) + i64(frame["qp"]))
     if state.config[0]["ack_strict_at_host"] != 0:
         transmit.queue_control(state, device, port, packet, now_ps)
         return

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.dataplane.host import scoreboard, transfers
+from fabric.dataplane.host import scoreboard, source_route, transfers
 from fabric.dataplane.state import calendar, pool, semantics, trace
 from fabric.dataplane.state.codes import (
     INFINITY_PS,
@@ -197,6 +197,8 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     frame["src"], frame["dst"], frame["words"] = row["src"], row["dst"], row["words"]
     frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"] = row["dscp"], row["tc"], _ECT0, config["initial_ttl"]
     frame["unseen_hops"] = 0
+    if config["route_choice"] != 0:
+        source_route.encapsulate(state, device, i64(row["port"]), packet, qp)
     hooks.stamp(state, qp, packet, now_ps)
     row["sent_pkts"] += 1
     if config["recovery"] == _OUT_OF_ORDER:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.state import control_tables as ct
 from fabric.dataplane.state import datagram_tables as dt
-from fabric.dataplane.state import fill_notices
+from fabric.dataplane.state import fill_notices, fill_routes
 from fabric.dataplane.state import shaper_tables as st
 from fabric.dataplane.state import transfer_tables as tt
 from fabric.dataplane.state import types as t
@@ -33,6 +33,7 @@ from fabric.dataplane.state.codes import (
     LoadBalance,
     Order,
     Recovery,
+    RouteChoice,
     Semantics,
 )
 from fabric.dataplane.state.config_table import CONFIG
@@ -175,6 +176,11 @@ def build(
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
         notices=t.rows(n_ports if fill_notices.used(params) else 1, t.NOTICE),
         noticed=t.rows(fill_notices.rows(fabric, params), t.NOTICED),
+        route_sets=t.rows(1, t.ROUTE_SET),
+        routes=t.rows(1, t.ROUTE),
+        route_ports=t.rows(1, np.uint32),
+        route_set_of=t.rows(1, np.uint32),
+        route_turns=t.rows(1, np.uint32),
         losses=t.rows(1, t.LOSS),
         storms=t.rows(1, t.STORM),
         shares=t.rows(1 + sum(len(port.egress_shares) for port in params.ports), t.SHARE),
@@ -247,6 +253,7 @@ def build(
     fill_transfers(state, params)
     fill_streams(state, params)
     state = fill_overlay(state, fabric, params)
+    state = fill_routes.fill_routes(state, fabric, params)
     share_out_packets(state)
     state.random["key"] = [
         stream_key(params.seed, f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)
@@ -432,6 +439,7 @@ def _config(
         "ancestry_rows": _ancestry_rows(params, order),
         "egress_detail": params.egress_detail,
         "notices": fill_notices.used(params),
+        "route_choice": RouteChoice.NONE if params.source_routes is None else params.source_routes.choice,
     }
     if vxlan is not None:
         values |= {

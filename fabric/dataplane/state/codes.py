@@ -194,7 +194,7 @@ class PacketFlag(IntFlag):
     LAST = 2
     """Last packet of its message."""
     ENCAP = 4
-    """Encapsulated: has an outer VXLAN header."""
+    """Encapsulated: has an outer header, of VXLAN or of a source route."""
     BROADCAST = 8
     """For every station of the layer-2 segment (BUM)."""
     ECHO = 16
@@ -202,7 +202,8 @@ class PacketFlag(IntFlag):
     ACK_REQUEST = 32
     """Data: acknowledge at once (BTH AckReq)."""
     ROUTED = 64
-    """The outer header is of an L3 VNI: one VTEP has routed the packet, and a second one will (RFC 9135 section 5)."""
+    """Forwarded by the outer header alone. VXLAN: of an L3 VNI, one VTEP has routed the packet, and a second one will
+    (RFC 9135 section 5). With source routes, which exclude VXLAN: it names the route (RFC 8986)."""
     DUPLICATE = 128
     """ACK: its data packet is a duplicate (as DSACK, RFC 2883)."""
 
@@ -329,12 +330,27 @@ class LoadBalance(IntEnum):
     """Each packet to the member whose queues would be empty first."""
     WEIGHTED = 4
     """As ECMP, but a member's share of the hashes is that of its link's rate."""
+    SOURCE_ROUTED = 5
+    """The sender chooses the path of each packet of RDMA (host/source_route); others are hashed, as ECMP."""
 
 
 BY_FLOW: Final = frozenset({LoadBalance.ECMP, LoadBalance.WEIGHTED})
 """A flow keeps its member as long as the routes are the same, so that it has one path."""
 PER_PACKET: Final = frozenset({LoadBalance.SPRAY, LoadBalance.ADAPTIVE})
 """Packets of one flow take several paths at once."""
+BY_SENDER: Final = frozenset({LoadBalance.SOURCE_ROUTED})
+"""The sender says whether a flow has one path or several: codes.RouteChoice."""
+
+
+class RouteChoice(IntEnum):
+    """Which of its source routes a NIC gives a packet."""
+
+    NONE = 0
+    """There are no source routes."""
+    PACKET = 1
+    """Each packet of a queue pair the next one."""
+    QUEUE_PAIR = 2
+    """Each packet of a queue pair the same one, as long as it is not withdrawn."""
 
 
 class HashAlgorithm(IntEnum):

@@ -57,6 +57,7 @@ CONFIG = table(
     # 1: egress pools have sizes, guarantees or limits of ports (dataplane/switch/egress_pool.py)
     ("egress_detail", I8),
     ("notices", I8),             # 1: a switch sends congestion notices (dataplane/switch/notice.py)
+    ("route_choice", I8),        # codes.RouteChoice of NICs
     ("n_l3", I8),                # tenants that route between subnets; 0: their tables are not read
     ("n_messages", I8),          # rows of MESSAGE of the run's single messages; later rows are those of transfers
     ("n_transfers", I8),

@@ -47,6 +47,9 @@ NOTICES = ("notices", "noticed")
 """Also observable where switches send congestion notices. The counters of ports are left out, so that other digests are
 those of earlier versions: tx_bytes has what they count.
 """
+SOURCE_ROUTES = ("route_sets", "routes", "route_turns")
+"""Also observable where NICs choose paths, with these counters of hosts."""
+_OF_SOURCE_ROUTES = ("source_routed_pkts", "routes_withdrawn")
 _OF_RECOVERY = (
     "out_of_order_pkts",
     "out_of_order_peak_pkts",
@@ -138,11 +141,14 @@ def digest(state: State) -> str:
         *streams,
         *series,
         *(NOTICES if state.config[0]["notices"] else ()),
+        *(SOURCE_ROUTES if state.config[0]["route_choice"] else ()),
     ):
         table = getattr(state, name)
         skipped = _POINTERS.get(name, ())
         if name == "hosts" and not any_order:
             skipped += _OF_RECOVERY
+        if name == "hosts" and not state.config[0]["route_choice"]:
+            skipped += _OF_SOURCE_ROUTES
         if table.dtype.names is None:
             sha.update(name.encode() + table.tobytes())
             continue

@@ -22,6 +22,7 @@ from fabric.dataplane.state.codes import (
     HashAlgorithm,
     LoadBalance,
     Recovery,
+    RouteChoice,
     Semantics,
     WatchdogAction,
     WatchdogRule,
@@ -352,6 +353,15 @@ class TransportParams:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceRouteParams:
+    """Source routes of all hosts, whose bytes FrameParams counts."""
+
+    choice: RouteChoice
+    withdrawal_ps: int
+    """From a change of a cable's carrier to its effect on the routes that NICs choose from."""
+
+
+@dataclass(frozen=True, slots=True)
 class SegmentParams:
     """One layer-2 VNI. At the start every leaf floods to all others that have a host in it, and every host is known."""
 
@@ -546,6 +556,8 @@ class EngineParams:
     streams: Streams | None = None
     """Datagrams beside the messages; None: none."""
     vxlan: VxlanParams | None = None
+    source_routes: SourceRouteParams | None = None
+    """None: switches choose paths."""
     semantics: Semantics = Semantics.ASIC
     egress_detail: bool = False
     """Egress pools are held to their sizes, in cells, with guarantees and limits of ports. False: only a queue's own

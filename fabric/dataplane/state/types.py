@@ -190,6 +190,8 @@ HOST = table(  # (n_hosts,)
     ("out_of_order_pkts", I8), ("out_of_order_peak_pkts", I8),
     ("declared_lost_pkts", I8), ("spurious_pkts", I8), ("retransmitted_probe_pkts", I8),
     ("datagrams_sent", I8), ("datagrams_refused", I8), ("datagrams_received", I8), ("datagrams_marked", I8),
+    ("source_routed_pkts", I8),  # sent with a source route                               writer: source_route
+    ("routes_withdrawn", I8),    # source routes withdrawn now, of those that it uses      writer: fill_routes
 )
 
 ADDRESS = table(  # (n_hosts,)  read-only while kernels run: every switch reads it, so no written field is beside it
@@ -305,6 +307,7 @@ PACKET = table(  # (capacity,)  64 bytes; owner: its present holder (a device, a
     ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4),
     ("words", U4),               # UDP ports, source | destination << 16; while encapsulated, the outer
                                  # source port | << 16: with PacketFlag.ROUTED row of its target VTEP,
+                                 # with a source route its place in State.route_ports << 4 | switches passed,
                                  # of flooded unicast NodeId of its target host
     ("size", U2), ("payload", U2),
     ("charged", U2),             # bytes of whole cells charged at the present switch
@@ -325,6 +328,15 @@ NOTICE = table(  # (n_ports,) or (1,)  congestion notices of a switch port      
     ("level", U1), ("announced_ps", I8),         # announced last, and when
     ("first", U4), ("count", U4),                # slice of State.noticed: by index of the peer's port
 )                                                # writer: switch/notice
+ROUTE_SET = table(  # (1 + sets,) source routes from a switch to a host; row 0 unused          writer: fill_routes
+    ("first", U4), ("count", U4),                # rows of State.routes
+    ("live", U4),                # routes to choose from: those not withdrawn, or all if all are
+)
+ROUTE = table(  # (routes,) or (1,)                                                           writer: fill_routes
+    ("place", U4),               # in State.route_ports: its egress ports, one for each switch
+    ("withdrawn", U1),
+    ("order", U4),               # by place in the set: its routes (row - first), those to choose from first
+)
 NOTICED = table(("drain_ps", I8), ("until_ps", I8))  # of a port of the peer: what its last notice adds, until when
 SEGMENT = table(  # (n_switches * n_vnis,) a layer-2 VNI at a leaf                        owner: the leaf
     ("suppress", U1),            # answer ARP for known targets (RFC 7432 section 10)      writer: build, edits
@@ -340,6 +352,8 @@ ASK = table(  # (n_asks,) ARP requests of hosts, sorted by (host, time)         
     ("time_ps", I8), ("target", U4), ("answered_ps", I8),    # target NO_HOST: no such host; answered -1: not yet
 )
 
+HOP_BITS: Final = 4
+"""Low bits of a source-routed packet's words: the switches that it has passed."""
 NO_QP: Final = 0xFFFFFFFF
 """In TRANSFER: a computation."""
 NO_HOST: Final = 0xFFFFFFFF
@@ -491,6 +505,11 @@ class _Tables(NamedTuple):
     flowlets: Table  # FLOWLET
     notices: Table  # NOTICE
     noticed: Table  # NOTICED
+    route_sets: Table  # ROUTE_SET
+    routes: Table  # ROUTE
+    route_ports: NDArray[np.uint32]  # egress ports of all source routes
+    route_set_of: NDArray[np.uint32]  # (n_switches * n_hosts,) or (1,) row of route_sets, by switch and host; 0: none
+    route_turns: NDArray[np.uint32]  # (2 * n_qps,) or (1,) next route of data, then of answers  owner: their sender
     losses: Table  # LOSS
     shares: Table  # SHARE
     shapers: Table  # shaper_tables.SHAPER

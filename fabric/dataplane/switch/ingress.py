@@ -14,7 +14,7 @@ from fabric.dataplane.port.flowcontrol import hooks as flow
 from fabric.dataplane.state.codes import DropReason, PacketFlag
 from fabric.dataplane.state.compiled.jit import hot, i64
 from fabric.dataplane.state.types import State
-from fabric.dataplane.switch import admission, arp, forward, irb, ttl, vtep
+from fabric.dataplane.switch import admission, arp, forward, irb, source_route, ttl, vtep
 from fabric.dataplane.switch.forward import NO_ROUTE, switch_row
 
 _ENCAP, _ROUTED = int(PacketFlag.ENCAP), int(PacketFlag.ROUTED)
@@ -43,6 +43,9 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
             discard(state, device, port, packet, reason, now_ps, 0, 0, 0)
             return
     if i64(frame["flags"]) & _APART:
+        if config["route_choice"] != 0:
+            source_route.receive(state, device, port, packet, arrived_bytes, now_ps)
+            return
         if i64(frame["flags"]) & _ROUTED:
             irb.receive(state, device, port, packet, arrived_bytes, now_ps)
             return

@@ -25,7 +25,8 @@ from fabric.proof.search.runs import Hit, Runs
 from fabric.topology.cycles import cycles
 from fabric.units import count
 from fabric.validate.facts import Facts
-from fabric.validate.paths import Hop, Routes, Tree
+from fabric.validate.paths import Routes
+from fabric.validate.trees import Hop, Tree
 
 Step = tuple[End, End]
 """(port that packets leave by, port that they enter)."""

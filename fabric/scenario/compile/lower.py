@@ -291,7 +291,7 @@ class Lowering:
             hash_algorithm=HashAlgorithm[needed(hash_.algorithm).upper()],
             hash_seed=whole_number(seed),
             hash_fields=int(sum(HashField[it.upper().replace("-", "_")] for it in needed(hash_.fields))),
-            load_balance=LoadBalance[needed(settings.load_balancing).upper()],
+            load_balance=LoadBalance[needed(settings.load_balancing).upper().replace("-", "_")],
             flowlet_gap_ps=needed(settings.flowlet_gap) if settings.load_balancing == "flowlet" else 0,
             notice_bytes=0 if settings.congestion_notices == "off" else whole_number(settings.congestion_notices),
             watchdog=(watchdog := self._watchdog(node, settings)),

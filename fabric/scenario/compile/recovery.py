@@ -17,8 +17,22 @@ PER_PACKET = frozenset(it.name.lower() for it in codes.PER_PACKET)
 """Values of switches.load_balancing by which packets of one queue pair take several paths at once."""
 
 
+SOURCE_ROUTED = "source-routed"
+
+
+def source_routed(scenario: Scenario) -> bool:
+    """Whether NICs choose the paths of packets."""
+    return any(
+        getattr(settings, "load_balancing", None) == SOURCE_ROUTED
+        for _, settings in all_given(scenario.switches, "switches")
+    )
+
+
 def sprays(scenario: Scenario) -> bool:
-    """Whether a switch may send packets of one queue pair over several paths at once."""
+    """Whether packets of one queue pair may take several paths at once."""
+    routes = scenario.transport.source_routes
+    if source_routed(scenario) and (routes is None or routes.choice != "queue-pair"):
+        return True
     return any(
         getattr(settings, "load_balancing", None) in PER_PACKET
         for _, settings in all_given(scenario.switches, "switches")
@@ -34,5 +48,5 @@ def recovery_of(scenario: Scenario) -> str:
 
 
 def takes_reordering_for_loss(scenario: Scenario) -> bool:
-    """Whether switches spray and NICs accept packets in order only."""
+    """Whether packets are sprayed and NICs accept them in order only."""
     return sprays(scenario) and recovery_of(scenario) != OUT_OF_ORDER

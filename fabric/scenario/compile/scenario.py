@@ -26,14 +26,15 @@ from fabric.scenario.compile.laws import chooser, completed, law_problems, of_ea
 from fabric.scenario.compile.layers import merge, settle
 from fabric.scenario.compile.lower import Lowering, dscp_table, needed
 from fabric.scenario.compile.ns3_rdma_lower import ns3_rdma_flows, ns3_rdma_settings
-from fabric.scenario.compile.recovery import recovery_of, takes_reordering_for_loss
+from fabric.scenario.compile.recovery import recovery_of, source_routed, takes_reordering_for_loss
 from fabric.scenario.compile.routing import control_plan
 from fabric.scenario.compile.scale_up import has_scale_up, scale_up_ports, scale_up_problems, unit_bytes, with_units
+from fabric.scenario.compile.source_routes import mixed, unnamed
 from fabric.scenario.compile.streams import check_streams, compile_streams
 from fabric.scenario.compile.tenancy import Tenancy, check_tenants, tenancy_of
 from fabric.scenario.compile.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.compile.transfers import records_messages
-from fabric.scenario.compile.transport import frames, largest_frame, transport, udp_header_bytes, vxlan
+from fabric.scenario.compile.transport import frames, largest_frame, source_routes, transport, udp_header_bytes, vxlan
 from fabric.scenario.compile.window import with_window
 from fabric.scenario.estimate.admission import Admit, compiling
 from fabric.scenario.estimate.estimator import estimate, fabric_estimate
@@ -303,11 +304,17 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
     rdma = merge(TransportSpec.model_validate(defaults["transport"]), scenario.transport)
     rdma = rdma.model_copy(update={"recovery": recovery_of(scenario)})
+    if source_routed(scenario):
+        problems += mixed(fabric, settings, path)
+    else:
+        rdma = rdma.model_copy(update={"source_routes": None})
     if takes_reordering_for_loss(scenario):
         log.warning(
-            "switches spray packets, which then overtake each other, and transport.recovery: %s treats every "
-            "overtaken packet as lost; use recovery: out-of-order",
+            "%s spray packets, which then overtake each other, and transport.recovery: %s treats every "
+            "overtaken packet as lost; use recovery: out-of-order%s",
+            "NICs" if source_routed(scenario) else "switches",
             rdma.recovery,
+            ", or transport.source_routes.choice: queue-pair" if source_routed(scenario) else "",
         )
     frame, others = frames(rdma), completed(scenario, rdma)
     _stage("checking the settings", problems)
@@ -389,6 +396,8 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         problems.append(Problem(f"{path}bgp.bond_delay", "has no effect: every host has one port", "remove it"))
     routes = equal_cost_ports(fabric)
     problems += check_reachable(fabric, routes, queue_pairs, path)
+    if source_routed(scenario):
+        problems += unnamed(fabric, routes, queue_pairs, path)
     check_streams(traffic.streams, streams, fabric, tenancy, routes, path, problems)
     _stage("making the traffic", problems)
 
@@ -408,6 +417,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         queue_pairs=queue_pairs,
         streams=streams,
         vxlan=overlay,
+        source_routes=source_routes(rdma),
         initial_ttl=needed(rdma.ttl),
         egress_detail=any(it.egress is not None for it in settings.switch_ports.values())
         or any(it.egress_pools is not None for it in settings.switches.values()),

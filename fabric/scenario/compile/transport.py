@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from fabric.dataplane.state.codes import Recovery
-from fabric.dataplane.state.params import FrameParams, SegmentParams, TenantParams, TransportParams, VxlanParams
+from fabric.dataplane.state.codes import Recovery, RouteChoice
+from fabric.dataplane.state.params import (
+    FrameParams,
+    SegmentParams,
+    SourceRouteParams,
+    TenantParams,
+    TransportParams,
+    VxlanParams,
+)
 from fabric.scenario.compile.controls import control_of
 from fabric.scenario.compile.lower import needed, whole_number
 from fabric.scenario.compile.tenancy import Tenancy
@@ -27,6 +34,9 @@ SELECTIVE_ACK: Final = 8
 (IRN adds the PSN alone: SIGCOMM 2018, section 5.2; UET a bitmap of 64).
 """
 WIRE_OVERHEAD: Final = 20
+SOURCE_ROUTE: Final = 40
+"""Outer IPv6 header with all segments in its destination (H.Encaps.Red, RFC 8986 section 5.2: no SRH for one
+container)."""
 VXLAN_OVERHEAD: Final = 50
 """Outer Ethernet 14, IPv4 20, UDP 8, VXLAN 8; the inner FCS is dropped and the outer one takes its place (RFC 7348
 section 5)."""
@@ -40,8 +50,9 @@ _RECOVERY: Final = {
 
 
 def frames(spec: TransportSpec) -> FrameParams:
-    """Bytes of every frame (IB annex A17; IEEE 802.3 minimum of 64)."""
+    """Bytes of every frame (IB annex A17; IEEE 802.3 minimum of 64); source_routes is None where switches choose."""
     below = ETHERNET + (VLAN_TAG if spec.vlan_tag else 0) + IP[needed(spec.ip)] + UDP + BTH
+    below += SOURCE_ROUTE if spec.source_routes is not None else 0
     after = ICRC + FCS
     extra = control_of(spec).telemetry_bytes
     ack = AETH + (SELECTIVE_ACK if spec.recovery == "out-of-order" else 0)
@@ -55,6 +66,14 @@ def frames(spec: TransportSpec) -> FrameParams:
         vxlan_bytes=VXLAN_OVERHEAD,
         wire_overhead_bytes=WIRE_OVERHEAD,
     )
+
+
+def source_routes(spec: TransportSpec) -> SourceRouteParams | None:
+    """None: switches choose paths."""
+    if (routes := spec.source_routes) is None:
+        return None
+    choice = RouteChoice.PACKET if routes.choice == "packet" else RouteChoice.QUEUE_PAIR
+    return SourceRouteParams(choice, needed(routes.withdrawal))
 
 
 def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:

@@ -100,6 +100,12 @@ _ASIC_DEFAULTS: Final = (
     Default("hosts.rx_buffer", "512KiB", "assumed: order of a NIC's shared receive buffer"),
     Default("hosts.rx_xoff", "auto", "Linux mlx5e en/port_buffer.c: buffer - ((301 + 2.16 m) Gb/s + 2.72 MTU)"),
     Default("hosts.rx_xon", "auto", "Linux mlx5e en/port_buffer.c: one MTU below xoff"),
+    Default(
+        "transport.source_routes",
+        {"choice": "packet", "withdrawal": "1ms"},
+        "a NIC sprays over its routes (draft-filsfils-srv6ops-srv6-ai-backend); assumed: it finds a dead one by probes "
+        "within 1 ms",
+    ),
     Default("transport.mtu", "4096B", "largest RDMA path MTU (IB specification vol. 1, section 9.7)"),
     Default("transport.cc", "dcqcn", "the default of RoCEv2 NICs (ROCE_CC_PRIO_MASK enabled)"),
     Default("transport.dcqcn", DEFAULT_DCQCN, "what deployed NICs run"),
@@ -107,7 +113,7 @@ _ASIC_DEFAULTS: Final = (
         "transport.recovery",
         "go-back-n",
         "IB specification vol. 1, section 9.7.5: NAK sequence error; "
-        "out-of-order where a switch sprays (decisions/0028)",
+        "out-of-order where packets are sprayed (decisions/0028)",
     ),
     Default(
         "transport.reorder_window",
@@ -221,6 +227,7 @@ MODELS: Final[Mapping[str, Model]] = {
             "Swift (SIGCOMM 2020): delays of fabric and host, targets by hops and flows, pacing below one packet",
             "CUBIC (RFC 9438) and, with loss_cut, DCTCP: the windows of TCP traffic beside RDMA, in a lossy class",
             "ECMP by hash with a seed per switch, weighted ECMP, packet spraying, flowlets, adaptive routing",
+            "source routes: NICs name the path of each packet in an outer IPv6 header (SRv6 uSIDs, RFC 9800)",
             "congestion notices: a switch announces long queues to its neighbours, whose adaptive routing avoids them",
             "TTL: taken by switches that route, the outer one between VTEPs, none by bridges (RFC 1812, RFC 9135)",
             "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",

@@ -132,6 +132,27 @@ class QpPolicy(Strict):
         return self
 
 
+class SourceRoutes(Strict):
+    """How NICs choose among source routes (switches.load_balancing: source-routed)."""
+
+    choice: Literal["packet", "queue-pair"] | None = Field(
+        None,
+        description="packet: each packet of a queue pair takes the next route; queue-pair: all take the same one, and "
+        "the queue pairs of a host take routes in turn.",
+    )
+    withdrawal: TimePs | None = Field(
+        None,
+        description="From the loss of a cable's carrier until NICs leave the routes over it, and from its return until "
+        "they take them again. Until then packets are lost at the switch before the cable.",
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("changes nothing; give choice or withdrawal, or remove it")
+        return self
+
+
 ControlName = Literal["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint", "swift", "cubic"]
 
 
@@ -189,7 +210,7 @@ class TransportSpec(Strict):
     recovery: Recovery | None = Field(
         None,
         description="Recovery from loss. out-of-order places packets in any order; "
-        "it is the default where a switch sprays.",
+        "it is the default where packets are sprayed.",
     )
     reorder_window: TimePs | None = Field(
         None,
@@ -244,6 +265,9 @@ class TransportSpec(Strict):
         None,
         description="UDP source port: hashed draws 14 bits per queue pair; linux: rdma_calc_flow_label of QP numbers; "
         "pair draws 14 bits per pair of hosts, the same for all of its queue pairs.",
+    )
+    source_routes: SourceRoutes | None = Field(
+        None, description="Choice of paths by NICs; with load_balancing: source-routed."
     )
     nic_port: Literal["rail", "hash"] | None = Field(
         None, description="Port of multi-homed hosts: rail takes them in turn per pair of hosts; hash by UDP port."

@@ -363,11 +363,12 @@ class SwitchSettings(PortSettings):
     )
     mark: Literal["enqueue", "dequeue"] | None = Field(None, description="When ECN looks at the queue.")
     hash: Hash | None = Field(None, description="ECMP hash.")
-    load_balancing: Literal["ecmp", "spray", "flowlet", "adaptive", "weighted"] | None = Field(
+    load_balancing: Literal["ecmp", "spray", "flowlet", "adaptive", "weighted", "source-routed"] | None = Field(
         None,
         description="Choice among equal-cost ports. ecmp: by hash; spray: packets in turn; flowlet: a flow may move "
         "after a gap; adaptive: each packet to the port whose queues drain first; weighted: by hash, in proportion to "
-        "the rates of the links.",
+        "the rates of the links; source-routed: the NIC chooses the whole path (transport.source_routes), and all "
+        "switches follow it.",
     )
     congestion_notices: OffSize | None = Field(
         None,

@@ -11,6 +11,7 @@ from fabric.configs.text.spelling import is_address
 from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback
 from fabric.validate.checks.peers import near_address, other_end, sessions
+from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.facts import Facts
 from fabric.validate.interfaces import interfaces_of
 from fabric.validate.remedies import Fix
@@ -342,15 +343,15 @@ _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))
 @check(
     "P13",
     E,
-    "a session is authenticated at one end only",
-    condition="both ends of a session have a password, or neither",
+    "the ends of a session are not authenticated alike",
+    condition="both ends of a session have a password, or neither; two that are written in clear are the same",
     consequence="TCP segments without the right signature are dropped: the session stays down",
-    remedy="configure the password at both ends",
+    remedy="configure the same password at both ends",
     source="RFC 2385 section 2; RFC 5925",
     leads_to="V8 V11 P22",
 )
 def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Whether both have the same password is in no file."""
+    """Of encrypted passwords no file says whether they are the same. No finding shows one."""
     for device, session, peer in sessions(facts):
         back = other_end(facts, device, session, peer)
         if back is not None and session.password and not back.password:
@@ -360,6 +361,11 @@ def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"the session to {back.neighbor} has no password, and {device.name} has one",
                 (shows(peer, back.where, "", back.neighbor), shows(device, session.where, "", session.neighbor)),
             )
+        elif back is not None and "" not in {session.secret, back.secret} and device.name < peer.name:
+            evidence = (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor))
+            text = f"the password of the session to {session.neighbor} is not that of {peer.name}; {UNDECIDED}"
+            if session.secret != back.secret:
+                yield Found(device.name, named(session.where), text, evidence)
 
 
 @check(

@@ -123,14 +123,19 @@ def _half_gateways(facts: Facts) -> Iterator[Found]:
     """A switch that has the address of a gateway and is none, one without the MAC address, one without the VRF."""
     anycast = {(it.vlan, it.address): (device, it) for device in facts.devices for it in device.identity.gateways}
     with_mac = [it for it in facts.devices if it.identity.gateways and it.identity.gateway_mac]
+    in_vrf: dict[tuple[str, str], Device] = {}
+    for device in facts.devices:
+        for gateway in device.identity.gateways:
+            if gateway.vlan in device.identity.vrfs:
+                in_vrf.setdefault((gateway.vlan, gateway.address), device)
     for device in facts.devices:
         own = device.identity
         for (name, address), where in own.address_where.items():
-            other, gateway = anycast.get((name.lower().removeprefix("vlan"), address), (device, None))
-            if gateway is not None and (gateway.vlan, address) not in gateways_of(device):
+            other, its = anycast.get((name.lower().removeprefix("vlan"), address), (device, None))
+            if its is not None and (its.vlan, address) not in gateways_of(device):
                 text = f"{address} is an anycast gateway on {other.name}, and an ordinary address of {name} here"
-                at = stated(other, address, gateway.where, f"{other.name} gateway")
-                fix = set_gateway(device, gateway.vlan, address)
+                at = stated(other, address, its.where, f"{other.name} gateway")
+                fix = set_gateway(device, its.vlan, address)
                 yield Found(device.name, named(where), text, (stated(device, address, where), at), fix=fix)
         if own.gateways and not own.gateway_mac and not all(it.mac for it in own.gateways) and with_mac:
             mac = with_mac[0].identity.gateway_mac
@@ -140,8 +145,7 @@ def _half_gateways(facts: Facts) -> Iterator[Found]:
             fix = set_gateway_mac(device, mac.value)
             yield Found(device.name, named(first), text, (stated(device, "", first), at), fix=fix)
         for gateway in own.gateways:
-            same = (it for it in facts.devices if (gateway.vlan, gateway.address) in gateways_of(it))
-            other = next((it for it in same if gateway.vlan in it.identity.vrfs), device)
+            other = in_vrf.get((gateway.vlan, gateway.address), device)
             if gateway.vlan not in own.vrfs and other is not device:
                 vrf = other.identity.vrfs[gateway.vlan]
                 text = f"gateway of VLAN {gateway.vlan} is in no VRF, on {other.name} in {vrf.value}"

@@ -168,7 +168,7 @@ def _owns(address: str, device: Device) -> bool:
     "choice take two switches for one",
     remedy="use the switch's loopback address",
     source="RFC 6286 section 2.1; RFC 4456 section 8",
-    leads_to="V11",
+    leads_to="V10 V11",
 )
 def I3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where it is stated."""
@@ -281,9 +281,12 @@ def I10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     typed = [it for it in facts.devices if it.role and it.capabilities.hash_seed_from_role]
     serving = {it.name for it in typed if it.name in facts.serving}
     above = {it.role for it in typed if it.name not in serving}
+    of_serving = Counter(it.role for it in typed if it.name in serving)
     for device in typed:
+        if device.name not in serving or device.role not in above or of_serving[device.role] > 1:
+            continue
         usual = Counter(it.role for it in typed if it.name in serving and it is not device)
-        if device.name in serving and usual and device.role in above and not {device.role, *above} & usual.keys():
+        if usual and not above & usual.keys():
             role = usual.most_common(1)[0][0]
             where = ("DEVICE_METADATA", "localhost")
             yield Found(
@@ -296,11 +299,11 @@ def I10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     far_ends: dict[str, set[str]] = {}
     for (name, _), (far, _) in facts.peers.items():
         far_ends.setdefault(name, set()).add(far)
-    for device in typed:
+    alike = [it for it in typed if it.name not in serving and it.role in of_serving]
+    for device in alike if len(alike) == 1 else ():
         beside = far_ends.get(device.name, set()) & serving
-        below = {it.role for it in typed if it.name in serving}
         usual = Counter(it.role for it in typed if it.name not in serving and it is not device)
-        if device.name not in serving and beside and usual and device.role in below and not below & usual.keys():
+        if beside and usual:
             role = usual.most_common(1)[0][0]
             where = ("DEVICE_METADATA", "localhost")
             yield Found(

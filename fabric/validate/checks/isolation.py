@@ -8,12 +8,13 @@ from typing import Final
 
 from fabric.configs.identity import Stated
 from fabric.configs.model import Device, Session
+from fabric.configs.policy import Use
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.peers import near_address, sessions
 from fabric.validate.facts import Facts
 from fabric.validate.remedies import Fix, remove_field
-from fabric.validate.routing_fixes import default_distance, end_maintenance, set_session
+from fabric.validate.routing_fixes import default_distance, end_maintenance, set_session, without_policy
 
 _SHOWN: Final = 4
 _UNUSED: Final = "255"
@@ -71,7 +72,8 @@ def _waiting(facts: Facts, device: Device, wrong: Session) -> str:
     "P20",
     W,
     "a switch is out of service for maintenance",
-    condition="no switch keeps traffic away: graceful shutdown, traffic shift away, maintenance mode",
+    condition="no switch keeps traffic away: graceful shutdown, traffic shift away, maintenance mode, longer paths "
+    "towards some of the neighbours of one AS number",
     consequence="neighbours prefer every other way, or have no route through this switch at all: capacity is lost, and "
     "hosts behind it where it is their only switch",
     remedy="end the maintenance, or accept the finding with --suppress while it lasts",
@@ -85,6 +87,37 @@ def P20(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if drained and (device.sessions or facts.linked):
             text = f"traffic is kept away from the switch: {drained.value}"
             yield _of_line(device, drained, text, end_maintenance(device))
+        yield from _lengthened(facts, device)
+
+
+def _lengthened(facts: Facts, device: Device) -> Iterator[Found]:
+    """Paths that a switch makes longer towards some of its neighbours of one AS number, and not towards the others."""
+    by_asn: dict[str, list[tuple[Session, Device, Use | None]]] = {}
+    for owner, session, peer in sessions(facts):
+        if owner is device and session.asn:
+            uses = [it for it in session.policies if not it.inbound and it.of_ipv4 and _lengthens(device, it)]
+            by_asn.setdefault(session.asn, []).append((session, peer, uses[0] if uses else None))
+    for its in by_asn.values():
+        even = sorted({peer.name for _, peer, use in its if use is None})
+        for session, peer, use in its if even else ():
+            if use is not None:
+                text = f"{use.kind} {use.name} lengthens the path of every route towards {peer.name}"
+                yield Found(
+                    device.name,
+                    named(use.where),
+                    f"{text}: traffic comes over {listed(even, _SHOWN)}",
+                    (shows(device, use.where, "", use.name),),
+                    fix=without_policy(device, session, use),
+                )
+
+
+def _lengthens(device: Device, use: Use) -> bool:
+    """Whether a policy puts AS numbers in front of every path: its first entry does, and has no condition."""
+    clauses = device.identity.policies.clauses(use) or ()
+    first = next(iter(clauses), None)
+    if first is None or not first.permit or not first.prepends or first.unread:
+        return False
+    return not (first.prefix_lists or first.communities or first.route_types or first.as_paths or first.tags)
 
 
 def _of_line(device: Device, stated: Stated, text: str, fix: Fix) -> Found:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-from fabric.configs.model import Binding, BufferProfile, Curve, Wred
+from fabric.configs.model import Binding, BufferProfile, Curve, Where, Wred
 from fabric.configs.network import NEEDS_MARKS
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
@@ -298,13 +298,12 @@ def _up_to_the_platform(line: Line, queue: int, wred: Wred) -> Found:
 )
 def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Info for the curves of shipped templates, which are one for all speeds."""
-    speeds: dict[tuple[str, str], set[int]] = {}
+    speeds: dict[tuple[str, str], dict[str, tuple[int, Where]]] = {}
     for line, queue, _, wred, curve in marking(facts):
-        speed = line.port.speed_mbps
-        if speed is None:
+        if (speed := line.port.speed_mbps) is None:
             continue
         severity = I if (curve.min_bytes, curve.max_bytes) in _STOCK else W
-        speeds.setdefault((line.device.name, wred.name), set()).add(speed)
+        speeds.setdefault((line.device.name, wred.name), {})[line.port.name] = speed, line.port.where
         usual = speed // 1000 * _BYTES_PER_GBPS
         if (whole := mmu_bytes(line.device)) is not None and curve.min_bytes >= whole:
             yield Found(
@@ -327,9 +326,9 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 within=((line.device.name, wred.where),),
                 fix=_usual_curve(facts, line, wred, inf),
             )
-    for (name, profile), found in speeds.items():
-        if max(found) >= _SHARED_RATIO * min(found):
-            device = facts.network.devices[name]
+    for (name, profile), its in speeds.items():
+        if max(found := [speed for speed, _ in its.values()]) >= _SHARED_RATIO * min(found):
+            (most, _), device = Counter(found).most_common(1)[0], facts.network.devices[name]
             item = device.wreds[profile]
             stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
             yield Found(
@@ -338,6 +337,7 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"one profile for {min(found) // 1000}G and {max(found) // 1000}G",
                 (shows(device, item.where, "", ""),),
                 I if stock else W,
+                rests_on=[(name, (*where, "speed")) for speed, where in its.values() if speed != most],
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -262,9 +263,11 @@ def B16(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if pool.size_bytes and pool.direction == "ingress":
                 found.setdefault((device.hwsku, name), []).append((device, pool))
     for (hwsku, name), its in found.items():
+        sizes = sorted(pool.size_bytes or 0 for _, pool in its)
+        middle = (len(sizes) - 1) // 2
         for device, pool in its:
-            others = sorted(it.size_bytes or 0 for other, it in its if other is not device)
-            usual = others[len(others) // 2] if len(others) > 1 else 0
+            # The median of the others: without one of its own size, what stands behind that one moves up.
+            usual = sizes[middle + (bisect_left(sizes, pool.size_bytes or 0) <= middle)] if len(sizes) > 2 else 0
             if (pool.size_bytes or 0) * _FAR < usual:
                 yield Found(
                     device.name,

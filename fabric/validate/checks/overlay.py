@@ -93,11 +93,17 @@ def V2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 by_vlan.setdefault(_network_of(vni), []).append((device, vni))
     for network, held in by_vlan.items():
         usual, undecided = _usual_number(facts, held)
-        for device, vni in held:
-            twins = [it for it, other in held if other.number == vni.number and it is not device]
-            if vni.number != usual and (not twins or _meant_as_one(device, vni, held, usual)):
+        others = [(device, vni) for device, vni in held if vni.number != usual]
+        if not others:
+            continue
+        with_usual = [row for row in held if row[1].number == usual]
+        exports = {target for _, vni in with_usual for target in vni.exports}
+        gateways = {it for device, _ in with_usual for it in gateways_of(device)}
+        for device, vni in others:
+            alone = all(it is device or other.number != vni.number for it, other in others)
+            if alone or _meant_as_one(device, vni, exports, gateways):
                 text = f"{network} has VNI {vni.number}, elsewhere {usual}" + (f"; {UNDECIDED}" if undecided else "")
-                yield _apart(device, vni, text, [row for row in held if row[1].number == usual])
+                yield _apart(device, vni, text, with_usual)
     for device in facts.devices:
         for vni in (*device.identity.vnis, *device.identity.routed_vnis):
             if not vni.in_tunnel and device.identity.vtep:
@@ -105,17 +111,14 @@ def V2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 yield _apart(device, vni, text, [(device, vni)])
 
 
-def _meant_as_one(device: Device, vni: Vni, held: list[Held], usual: str) -> bool:
+def _meant_as_one(device: Device, vni: Vni, exports: set[str], gateways: set[tuple[str, str]]) -> bool:
     """Whether several switches with another number share targets or the gateway with those of the usual number.
 
-    Without either, the VLAN may be another network in another part of the fabric (RFC 8365 section 5.1.2).
+    `exports`, `gateways`: of those. Without either, the VLAN may be another network in another part of the fabric
+    (RFC 8365 section 5.1.2).
     """
-    gateways = {it for it in gateways_of(device) if it[0] == vni.vlan}
-    return any(
-        (vni.imports & other.exports) or (vni.vlan and gateways & gateways_of(it))
-        for it, other in held
-        if other.number == usual
-    )
+    own = {it for it in gateways_of(device) if it[0] == vni.vlan}
+    return bool(vni.imports & exports or (vni.vlan and own & gateways))
 
 
 def _usual_number(facts: Facts, held: list[Held]) -> tuple[str, bool]:
@@ -266,8 +269,15 @@ def _apart_by_targets(facts: Facts, held: list[Held]) -> tuple[list[Held], bool]
     """The switches to correct, and whether nothing but the order of the files says so.
 
     Those that more of the others do not exchange routes with than others do; of equals those that told_apart names.
+    Switches with equal targets are counted at once: a fabric has few kinds of them, and very many pairs of switches.
     """
-    lost = [sum(not _reaches(vni, other) for _, other in held) for _, vni in held]
+    kinds = [(vni.number, _all_targets(vni)) for _, vni in held]
+    kind = {key: vni for key, (_, vni) in zip(kinds, held, strict=True)}
+    count = Counter(kinds)
+    lost_of = {
+        key: sum(count[it] for it, other in kind.items() if not _reaches(vni, other)) for key, vni in kind.items()
+    }
+    lost = [lost_of[key] for key in kinds]
     worst = max(lost, default=0)
     found = [row for row, count in zip(held, lost, strict=True) if count == worst > 0]
     if len(found) <= len(held) / 2 or not found:
@@ -463,6 +473,12 @@ def _set_next_hops(device: Device, session: Session, peer: Device) -> Iterator[F
             )
 
 
+def _begins_with_own(device: Device, distinguisher: str) -> bool:
+    """Whether a route distinguisher begins with an address of the switch (RFC 4364 section 4.2, type 1)."""
+    begin = distinguisher.partition(":")[0]
+    return any(text.partition("/")[0] == begin for its in device.addresses.values() for text in its)
+
+
 @check(
     "V10",
     E,
@@ -483,12 +499,21 @@ def V10(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text = vni.distinguisher
             other, its = holders.setdefault(text, (device, vni))
             if text not in {"", "auto"} and other is not device and not paired((other, device)):
+                rows = ((device, vni), (other, its))
+                if _begins_with_own(device, text) and not _begins_with_own(other, text):
+                    rows = rows[::-1]
+                (wrong, own), (right, first) = rows
                 yield Found(
-                    device.name,
-                    named(vni.where),
-                    f"VNI {vni.number} has the route distinguisher {text}, as VNI {its.number} of {other.name}",
-                    tuple(stated(it, text, one.targets_where) for it, one in ((device, vni), (other, its))),
+                    wrong.name,
+                    named(own.where),
+                    f"VNI {own.number} has the route distinguisher {text}, as VNI {first.number} of {right.name}",
+                    tuple(stated(it, text, one.targets_where) for it, one in rows),
                     W,
+                    rests_on=[
+                        (it.name, it.identity.router_id.where)
+                        for it in (device, other)
+                        if it.identity.router_id and text.startswith(f"{it.identity.router_id.value}:")
+                    ],
                 )
     for device in facts.devices:
         known: dict[str, Vni] = {}

@@ -7,7 +7,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import Final
 
 from fabric.configs.model import Device, Where
-from fabric.validate.checks.base import Check, E, Found, check, named, shows
+from fabric.configs.text.spelling import prefix_of
+from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback, vtep_address
 from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.facts import Facts
@@ -168,4 +169,50 @@ def I9(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-CHECKS: Final[tuple[Check, ...]] = (I7, I8, I9)
+@check(
+    "I11",
+    W,
+    "a management address is in a subnet of the fabric",
+    condition="no address of a management port is in the subnet of a link, or of hosts, of any switch",
+    consequence="the switch has two interfaces into one subnet, or answers hosts over the wrong one: management or the "
+    "link is lost, depending on which route goes first",
+    remedy="give the management port an address of the management network",
+    source="RFC 1122 section 3.3.1.1 (a destination in the subnet of an interface is on that interface's link)",
+)
+def I11(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """One finding for each management address, with the interface of the same switch where it has one there."""
+    subnets: dict[_Network, list[tuple[Device, str, Where]]] = {}
+    for device in facts.devices:
+        texts = [(name, text) for name, its in device.addresses.items() for text in its]
+        texts += [(f"Vlan{it.vlan}", it.address) for it in device.identity.gateways]
+        for name, text in texts:
+            network = prefix_of(text)
+            if network is not None and network.prefixlen < network.max_prefixlen:
+                where = device.identity.address_where.get((name, text), ())
+                subnets.setdefault(network, []).append((device, name, where))
+    lengths = sorted({(it.version, it.prefixlen) for it in subnets})
+    for device in facts.devices:
+        for stated in device.identity.management.values():
+            own = prefix_of(stated.value)
+            address = ip_interface(stated.value).ip if own is not None else None
+            for version, length in lengths if address is not None else ():
+                if address is None or address.version != version:
+                    continue
+                network = ip_interface(f"{address}/{length}").network
+                its = [it for it in subnets.get(network, ()) if stated.value not in it[0].addresses.get(it[1], ())]
+                if its:
+                    other, name, where = next((it for it in its if it[0] is device), its[0])
+                    of = name if other is device else f"{name} of {other.name}"
+                    yield Found(
+                        device.name,
+                        named(stated.where),
+                        f"the management address {address} is in {network}, the subnet of {of}",
+                        (
+                            shows(device, stated.where, "", stated.value),
+                            *((shows(other, where, "", network, f"{of} subnet"),) if where else ()),
+                        ),
+                    )
+                    break
+
+
+CHECKS: Final[tuple[Check, ...]] = (I7, I8, I9, I11)

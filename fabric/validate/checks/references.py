@@ -24,6 +24,7 @@ from fabric.validate.checks.base import (
     whole_file,
 )
 from fabric.validate.facts import Facts, Line
+from fabric.validate.frr_fixes import in_frr, spelled_in_frr
 from fabric.validate.remedies import Fix, set_field, spelled_right
 
 
@@ -40,7 +41,7 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
                         rests_on=_mistyped(device, item),
-                        fix=spelled_right(device, item.meant),
+                        fix=_spelled(device, item),
                     )
 
     return found
@@ -54,6 +55,12 @@ def _mistyped(device: Device, missing: Defect) -> list[Root]:
         for it in device.defects
         if it is not missing and any(meant.old and meant.new in wanted for meant in it.meant)
     ]
+
+
+def _spelled(device: Device, item: Defect) -> Fix | None:
+    if in_frr(device, item.where):
+        return spelled_in_frr(device, item.where, item.meant)
+    return spelled_right(device, item.meant)
 
 
 def _label(where: Where) -> str:
@@ -188,7 +195,7 @@ R5: Final = check(
     remedy="correct it",
     source="sonic-yang-models; sonic-swss orchagent",
     leads_to="R6 R7 R9 B3 B4 B5 B6 B7 B10 B12 B13 B14 E1 E2 E3 E4 E5 E6 E7 E9 H1 H3 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M4 "
-    "M6 M9 M11 M14 N1 T1 T6 P1 P3 P9 P12 P18 P22 W2 W3 W4 V4 V5 V7 V9 V11 V16 O1 O3 O4",
+    "M6 M9 M11 M14 N1 T1 T6 P1 P2 P3 P6 P7 P8 P9 P10 P11 P12 P18 P22 W2 W3 W4 V4 V5 V7 V8 V9 V11 V16 O1 O3 O4",
 )(_defects("R5"))
 
 

@@ -41,6 +41,7 @@ from fabric.validate.checks import (
     vteps,
     watchdog,
     watchdog_timers,
+    way_out,
     whole,
 )
 from fabric.validate.checks.base import Check
@@ -62,7 +63,14 @@ _FILES: Final = (
     (
         "P",
         "Peers: addresses, BGP, twins",
-        (*peers.CHECKS, *bgp_ends.CHECKS, *session_routes.CHECKS, *isolation.CHECKS, *loopbacks.CHECKS),
+        (
+            *peers.CHECKS,
+            *bgp_ends.CHECKS,
+            *session_routes.CHECKS,
+            *isolation.CHECKS,
+            *loopbacks.CHECKS,
+            *way_out.CHECKS,
+        ),
     ),
     ("O", "OSPF and IS-IS", interior.CHECKS),
     ("I", "Identity: addresses, router IDs, AS numbers", (*identity.CHECKS, *prefixes.CHECKS)),

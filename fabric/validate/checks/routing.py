@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, ip_network
 from typing import Final
 
@@ -15,11 +15,11 @@ from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, Severity, W, check, construct, named, shows
 from fabric.validate.checks.identity import vtep_address
 from fabric.validate.facts import Facts, Line, threshold
-from fabric.validate.paths import Tree
 from fabric.validate.reachability import reachability_of
 from fabric.validate.remedies import Fix, set_field
 from fabric.validate.routing_fixes import set_multipath
 from fabric.validate.sessions import Cause
+from fabric.validate.trees import Tree
 
 _SEEDS: Final = {"ToRRouter": 0, "LeafRouter": 10, "LowerRegionalHub": 60}
 _SPINE_SEED: Final = 25
@@ -126,7 +126,7 @@ def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """With all uplinks, and (info) with one failed."""
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
-        if not down or not up or any(line.device is device and not line.port.speed_mbps for line in facts.used):
+        if not down or not up or not all(line.port.speed_mbps for line in facts.used_of(device)):
             continue  # R7 names ports without a speed
         hosts, uplinks = (sum(line.port.speed_mbps or 0 for line in lines) for lines in (down, up))
         ratio = hosts / uplinks
@@ -163,9 +163,9 @@ def _choose_twice(facts: Facts) -> set[tuple[str, str]]:
     return {
         (name, hop.into[0])
         for tree in facts.routes.trees
-        for name, hops in tree.next_hops.items()
-        if len(hops) > 1
-        for hop in hops
+        for name in tree.changes()
+        if len(tree.next_hops[name]) > 1
+        for hop in tree.next_hops[name]
         if len(tree.next_hops.get(hop.into[0], ())) > 1
     }
 
@@ -273,6 +273,10 @@ def D6(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Leaves and spines alike."""
+    vteps: dict[str, list[Device]] = {}
+    for device in facts.devices:
+        if address := vtep_address(device):
+            vteps.setdefault(address, []).append(device)
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
         speeds = sorted({line.port.speed_mbps or 0 for line in up})
@@ -291,15 +295,18 @@ def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 (shows(device, device.multipath_where, "", device.multipath, "maximum-paths"),),
                 fix=set_multipath(device, len(up)),
             )
-        yield from _pinned(facts, device)
+        yield from _pinned(facts, device, vteps)
 
 
-def _pinned(facts: Facts, device: Device) -> Iterator[Found]:
-    """Static routes to the VTEP of another switch with fewer next hops than BGP has equal ones, which they override."""
-    vteps = {address: it for it in facts.devices if it is not device and (address := vtep_address(it))}
+def _pinned(facts: Facts, device: Device, vteps: Mapping[str, Sequence[Device]]) -> Iterator[Found]:
+    """Static routes to the VTEP of another switch with fewer next hops than BGP has equal ones, which they override.
+
+    `vteps`: address to the switches that have it as their VTEP.
+    """
     for route in device.routes:
         address = route.prefix.removesuffix("/32")
-        if address not in vteps or not _leads(facts, device, route) or route.distance >= _EXTERNAL_DISTANCE:
+        owner = next((it for it in reversed(vteps.get(address, ())) if it is not device), None)
+        if owner is None or not _leads(facts, device, route) or route.distance >= _EXTERNAL_DISTANCE:
             continue
         reach = reachability_of(facts)
         key = prefix_key(int(IPv4Address(address)), 32)
@@ -308,7 +315,7 @@ def _pinned(facts: Facts, device: Device) -> Iterator[Found]:
             yield Found(
                 device.name,
                 named(route.where),
-                f"a static route to {address} of {vteps[address].name} has {len(route.hops)} next hops, BGP has "
+                f"a static route to {address} of {owner.name} has {len(route.hops)} next hops, BGP has "
                 f"{len(paths)} equal ones: {listed(list(paths), _SHOWN)}",
                 (shows(device, route.where, "", route.prefix),),
             )
@@ -449,7 +456,11 @@ def D10(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def D11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """An edge switch between two switches without hosts."""
     edges, seen = set(facts.routes.edges), set()
+    turning: set[str] = set()
     for tree in facts.routes.trees:
+        if not _turns(tree, edges) and (tree.base is None or tree.base.destination not in turning):
+            continue
+        turning.add(tree.destination)
         reached = tree.reach(facts.routes.edges)
         into = {hop.into[0]: name for name in reached if name not in edges for hop in tree.next_hops.get(name, ())}
         for name in reached:
@@ -460,6 +471,16 @@ def D11(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if ups and (name, into[name], ups[0]) not in seen and name not in tree.reach(ups):
                 seen.add((name, into[name], ups[0]))
                 yield Found(name, tree.destination, f"from {into[name]} to {ups[0]}", _routes(facts, tree, [name]))
+
+
+def _turns(tree: Tree, edges: Collection[str]) -> bool:
+    """Whether a switch without hosts leads to one with hosts that passes packets on, where the tree is not its base."""
+    return any(
+        to in edges and any(up not in edges for up in tree.near.get(to, ()))
+        for name in tree.changes()
+        if name not in edges
+        for to in tree.near[name]
+    )
 
 
 CHECKS: Final[tuple[Check, ...]] = (D1, D2, D3, D4, D5, D6, D7, D8, D9, D10, D11)

@@ -205,7 +205,7 @@ def T7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Classes of the policy in force; the port with the largest frames stands for all."""
     for device in facts.devices:
         largest = max(facts.lossless_of(device), key=lambda line: line.port.mtu, default=None)
-        largest_any = max((it for it in facts.used if it.device is device), key=lambda it: it.port.mtu, default=None)
+        largest_any = max(facts.used_of(device), key=lambda line: line.port.mtu, default=None)
         for name, mtu in device.lossy_mtus.items():
             policy, _, of_policy = name.partition(" ")
             if device.class_mtus and largest_any is not None and mtu < largest_any.port.mtu:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import Final
 
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Session
 from fabric.validate.checks.base import Check, E, Found, I, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback, vtep_address
 from fabric.validate.checks.peers import sessions
@@ -96,8 +96,12 @@ def V13(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def V14(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """A route reflector keeps the routes of its clients without the line."""
+    with_evpn: dict[str, list[Session]] = {}
+    for owner, session, _ in sessions(facts):
+        if "evpn" in (session.families or ()):
+            with_evpn.setdefault(owner.name, []).append(session)
     for device in facts.devices:
-        carrying = [it for owner, it, _ in sessions(facts) if owner is device and "evpn" in (it.families or ())]
+        carrying = with_evpn.get(device.name, [])
         found = device.identity
         if found.keeps_targets is not False or found.vnis or found.vtep or len(carrying) < 2:
             continue
@@ -129,6 +133,11 @@ def V14(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def V15(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Of a switch that turns flooding off: a warning, where others flood."""
     vteps = {it for other in facts.devices for it in (vtep_address(other), other.identity.shared_vtep) if it}
+    blocks = {_block(it) for it in vteps}
+    groups: dict[str, Counter[str]] = {}
+    for device in facts.devices:
+        for vni in device.identity.vnis:
+            groups.setdefault(vni.number, Counter())[vni.group] += 1
     flooding = [it for it in facts.devices if it.identity.vnis and it.identity.floods.value != "off"]
     for device in facts.devices:
         for vni in device.identity.vnis:
@@ -141,8 +150,8 @@ def V15(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     (shows(device, where, "", vni.number),),
                     fix=replicate(device, vni.number),
                 )
-        yield from _other_group(facts, device)
-        yield from _stale_copies(device, vteps)
+        yield from _other_group(device, groups)
+        yield from _stale_copies(device, vteps, blocks)
         off = device.identity.floods
         if device.identity.vnis and off.value == "off" and flooding:
             yield Found(
@@ -155,13 +164,12 @@ def V15(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-def _stale_copies(device: Device, vteps: set[str]) -> Iterator[Found]:
+def _stale_copies(device: Device, vteps: set[str], blocks: set[str]) -> Iterator[Found]:
     """Addresses in a list of VTEPs that are the switch's own one, or that no switch has as its VTEP.
 
     One among the fabric's VTEPs was one of them. One elsewhere may be a VTEP of another data centre, which is not in
-    the files.
+    the files. `blocks`: the /24 and /64 of the fabric's VTEPs.
     """
-    blocks = {_block(it) for it in vteps}
     for stated in device.identity.flooded:
         if stated.value == vtep_address(device):
             yield Found(
@@ -194,11 +202,14 @@ def _block(text: str) -> str:
     return str(ip_network(f"{text}/{24 if address.version == 4 else 64}", strict=False))
 
 
-def _other_group(facts: Facts, device: Device) -> Iterator[Found]:
-    """VNIs that are replicated another way than most switches do: by another multicast group, or without one."""
+def _other_group(device: Device, groups: Mapping[str, Counter[str]]) -> Iterator[Found]:
+    """VNIs that are replicated another way than most switches do: by another multicast group, or without one.
+
+    `groups`: VNI to how many switches use each group, '' for none, in the order of the switches.
+    """
     for vni in device.identity.vnis:
-        held = [it.group for other in facts.devices for it in other.identity.vnis if it.number == vni.number]
-        usual = max(held, key=lambda it: (held.count(it), not it))
+        held = groups[vni.number]
+        usual = max(held, key=lambda it: (held[it], not it))
         if vni.group != usual and vni.replicates:
             where = ("interface", "nve1", f"member vni {vni.number}")
             shown = [f"multicast group {it}" if it else "ingress replication" for it in (vni.group, usual)]

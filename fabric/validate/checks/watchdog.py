@@ -226,6 +226,7 @@ def W5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 f"detection {own.detection_ms} ms, a healthy pause may last {longest_ms:.0f} ms",
                 (shows(line.device, own.where, "detection_time", own.detection_ms),),
+                rests_on=[(line.device.name, (*line.port.where, "speed"))],
                 fix=set_field(line.device, own.where, "detection_time", ceil((longest_ms + 1) / 100) * 100),
             )
 

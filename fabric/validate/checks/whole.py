@@ -57,16 +57,16 @@ def _by_links(facts: Facts, device: Device) -> Iterator[Found]:
     One absent port may be a mistake of the links. That none is there, or that BGP is absent as well, is none.
     """
     lacking = _lacking(facts).get(device.name, [])
-    linked = [end for end in facts.peers if end[0] == device.name]
     if not lacking:
         return
+    linked = [end for end in facts.peers if end[0] == device.name]
     others = [it for it in facts.devices if it.name != device.name and it.capabilities is device.capabilities]
-    agree = any(end[0] == it.name for it in others for end in facts.peers) and not any(
-        it.name in _lacking(facts) for it in others
-    )
-    around = {far[0] for end, far in facts.peers.items() if end[0] == device.name} & facts.network.devices.keys()
+    agree = any(it.name in facts.linked for it in others) and not any(it.name in _lacking(facts) for it in others)
+    if not agree:
+        return
+    around = {facts.peers[end][0] for end in linked} & facts.network.devices.keys()
     silent = not device.asn and bool(around) and all(facts.network.devices[it].asn for it in around)
-    if not agree or not (len(lacking) == len(linked) or silent):
+    if not (len(lacking) == len(linked) or silent):
         return
     names = first([port for port, _ in lacking])
     text = f"the links name {count(len(linked), 'port')} of the switch, and {names} {_are(lacking)} not in the file"

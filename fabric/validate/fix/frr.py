@@ -159,6 +159,13 @@ def _added(rows: list[str], block: Block, path: tuple[str, ...], text: str) -> l
     return [*rows[: at + 1], " " * indent + text, *rows[at + 1 :]]
 
 
+def _end(rows: list[str], block: Block) -> int:
+    """The last row of a line or a block, with the line that closes the block."""
+    after = block.last() + 1
+    closed = bool(block.children) and after < len(rows) and rows[after].strip() in EXITS
+    return after if closed and len(rows[after]) - len(rows[after].lstrip()) == block.indent else after - 1
+
+
 def _without(rows: list[str], path: tuple[str, ...], text: str) -> list[str]:
     """The rows without what `no X` takes away; the line itself stands where nothing states X."""
     words = text.removeprefix("no ")
@@ -170,7 +177,7 @@ def _without(rows: list[str], path: tuple[str, ...], text: str) -> list[str]:
         number
         for it in its
         if it.text == words or it.text.startswith(f"{words} ")
-        for number in range(it.row, it.last() + 1)
+        for number in range(it.row, _end(rows, it) + 1)
     }
     if gone:
         return [raw for number, raw in enumerate(rows) if number not in gone]

@@ -133,7 +133,7 @@ def after(text: str, change: Change, device: Device | None, file: str) -> str:
     if device is None:
         return _hosts(text, change, file)
     if change.file:
-        return frr.applied(text, change.statements)
+        return frr.applied(text, change.in_file or change.statements)
     if device.capabilities.tables:
         if not change.rows:
             message = f"{change.what} is no change of rows"

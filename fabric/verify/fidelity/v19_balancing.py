@@ -31,6 +31,11 @@ _E_ECMP: Final = (
 )
 
 
+_OUTER_IPV6: Final = 40
+_ROCE_AND_GAP: Final = 14 + 20 + 8 + 12 + 4 + 4 + 20
+"""Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap."""
+
+
 class Ring(NamedTuple):
     """One all-reduce."""
 
@@ -148,6 +153,37 @@ def balanced() -> Sequence[Finding]:
     ]
 
 
+def _source_routes() -> Sequence[Finding]:
+    """Shares of planes and of their cores, goodput with the outer header, and what a dead plane costs."""
+    case = compiled("v19-source-routes")
+    engine, fabric = emulator(case), case.fabric
+    delay_ps = case.params.source_routes.withdrawal_ps if case.params.source_routes is not None else 0
+    down_ps = min(edit.time_ps for edit in case.edits)
+    engine.advance(down_ps)
+    ports = engine.state.ports["tx_pkts"]
+    shares = []
+    for tier in ("p1-leaf1", "p1-spine"):
+        up = [port for node in fabric.switches if node.name.startswith(tier) for port in node.ports]
+        sent = ports[[port for port in up if fabric.peer_of(port).tier > fabric.node_of(port).tier]]
+        shares.append(float(sent.max() / sent.mean()))
+    payload, rate = case.params.frames.payload_bytes, case.fabric.links[0].rate_bps
+    outside = _OUTER_IPV6 + payload + _ROCE_AND_GAP
+    before = int(engine.state.hosts["goodput_bytes"].sum())
+    begin_ps = down_ps // 5
+    fresh = emulator(case)
+    fresh.advance(begin_ps)
+    goodput = (before - int(fresh.state.hosts["goodput_bytes"].sum())) * 8 * PS_PER_S / (down_ps - begin_ps)
+    engine.advance(case.duration_ps)
+    lost = int(engine.state.hosts["declared_lost_pkts"].sum())
+    expected = delay_ps * rate / (8 * PS_PER_S * outside) / 4
+    return (
+        within("fullest plane over the mean of four", 1.0, shares[0], 0.002),
+        within("fullest core over the mean of eight", 1.0, shares[1], 0.005),
+        within("goodput, against rate x payload / (payload + 40 + 82)", rate * payload / outside, goodput, 0.002),
+        within("packets lost, against rate x withdrawal x 1/4", expected, lost, 0.01),
+    )
+
+
 ROWS: Final = (
     Row(
         "V19/fullest",
@@ -175,5 +211,13 @@ ROWS: Final = (
         "NVIDIA, Spectrum-X in a cluster of 100,000 GPUs, 2024: 95 % of throughput, against 60 % by standard Ethernet",
         throughput,
         slow=True,
+    ),
+    Row(
+        "V19/source-routes",
+        "Source routes over four planes: shares, bytes, and the cost of a dead plane",
+        "asic",
+        "C",
+        "turns (decision 0168), RFC 8986 section 5.2, and rate x withdrawal x share of the dead routes",
+        _source_routes,
     ),
 )
