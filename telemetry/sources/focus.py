@@ -135,6 +135,6 @@ def _words(hosts: Mapping[str, tuple[str, ...]], hurt: Hurt, root: Root) -> str:
         found = [f"the other ranks of {root.device}: they wait for it"]
     else:
         who = {words: names[0] if len(names) == 1 else count(len(names), "host") for words, names in hosts.items()}
-        found = [", ".join(f"{it} {words}" for words, it in who.items()), hurt.lines[0] if hurt.messages else ""]
+        found = [", ".join(f"{it} {words}" for words, it in who.items()), *hurt.message_lines]
     found += [f"job {it.words}" for it in hurt.jobs]
     return "; ".join(filter(None, found)) or "no host was paused or sent packets again; no message was under way"

@@ -25,18 +25,14 @@ from telemetry.diagnosis.rehearsed import playbook, runbooks
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.diagnosis.seen import IDEAL
 from telemetry.sources.change_log import log_of
+from telemetry.sources.dependent import LONGER, PEERS, SLOWER, Dependent, dependent_hurt
 from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
 
-SLOWER: Final = 2.0
-"""A message is hurt where its slowdown is so many times the median of messages that ended before the root began, or,
-where none had, of messages of its workload entry that the root did not reach."""
 SLOW: Final = 3.0
-"""Where there are neither: a message that the root reached is hurt from this slowdown on."""
-_PEERS: Final = 3
-"""So many messages give a median."""
-LONGER: Final = 1.15
-"""A job is hurt where a step takes so many times the median of steps that ended before, as of FabricJobSlowdown."""
+"""A message is hurt where its slowdown is SLOWER times the median of messages that ended before the root began, or,
+where none had, of messages of its workload entry that the root did not reach. Where there are neither: a message that
+the root reached is hurt from this slowdown on."""
 _HOSTS: Final = 5
 _JOBS: Final = 3
 
@@ -83,15 +79,18 @@ class Hurt:
     jobs: tuple[HurtJob, ...] = ()
     by_ideal: int = 0
     """Of `slower`, those for which there was no like message to compare with."""
+    dependent: Dependent | None = None
+    """Messages of collectives, jobs and traces, which are in no other field."""
 
     @property
     def total(self) -> int:
         """Messages that were hurt."""
-        return self.failed + self.unfinished + self.slower
+        waiting = 0 if self.dependent is None else self.dependent.failed + self.dependent.slower
+        return self.failed + self.unfinished + self.slower + waiting
 
     @property
-    def lines(self) -> list[str]:
-        """Sentences: messages, hosts, jobs."""
+    def message_lines(self) -> list[str]:
+        """Sentences about messages: those that depend on one another, the others. Empty: none was under way."""
         parts = []
         if self.failed:
             parts.append(f"{self.failed:,} failed")
@@ -108,16 +107,22 @@ class Hurt:
                 )
             if self.by_ideal:
                 parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times their ideal")
-        found = []
-        if self.messages or not self.jobs:
+        found = [] if self.dependent is None else list(self.dependent.lines)
+        if self.messages:
             head = f"of {count(self.messages, 'message')} under way: "
             found.append(head + (", ".join(parts) or "none failed or was late"))
+        return found
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences: messages, hosts, jobs."""
+        found = self.message_lines
         if self.hosts:
             shown = [f"{name} ({number:,})" for name, number in self.hosts]
             found.append(f"{count(len(self.hosts), 'host')}: {listed(shown, _HOSTS)}")
         if self.jobs:
             found.append(f"{count(len(self.jobs), 'job')}: {listed([it.words for it in self.jobs], _JOBS, '; ')}")
-        return found
+        return found or ["no message was under way"]
 
     def as_json(self) -> dict[str, Any]:
         """For --json."""
@@ -127,6 +132,7 @@ class Hurt:
             "unfinished": self.unfinished,
             "slower": self.slower,
             "hosts": [name for name, _ in self.hosts],
+            "dependent": None if self.dependent is None else self.dependent.as_json(),
             "jobs": [
                 {"name": it.name, "longer_steps": it.steps, "usual_ns": it.usual_ns, "longest_ns": it.longest_ns,
                  "unfinished": it.unfinished}
@@ -169,7 +175,8 @@ class Incident:
     def reading(self) -> list[str]:
         """Where to read on."""
         books = ", ".join(f"docs/runbooks/{name}.md" for name in self.runbooks)
-        return [*([books] if books else []), f"fabric playbook show {self.playbook}"]
+        step = [] if self.hurt.dependent is None else ["fabric explain step"]
+        return [*([books] if books else []), *step, f"fabric playbook show {self.playbook}"]
 
     def as_json(self) -> dict[str, Any]:
         """What the row of the root does not have."""
@@ -229,13 +236,17 @@ def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
         )
         slower = beside | by_ideal
     rows = np.flatnonzero(failed | unfinished | slower)
-    places: Counter[str] = Counter()
+    evidence = evidence or Evidence(run)
+    dependent = (
+        dependent_hurt(run, evidence, root, cables_of(evidence, root)) if files.TRANSFERS in run.listed else None
+    )
+    places: Counter[str] = Counter(dict(() if dependent is None else dependent.hosts))
     for side in ("src", "dst"):
         places.update(table[side].take(rows).to_pylist())
     hosts = tuple(sorted(places.items(), key=lambda it: (-it[1], it[0])))
     return Hurt(
         int(under_way.sum()), int(failed.sum()), int(unfinished.sum()), int((slower & ~unfinished).sum()), usual, hosts,
-        hurt_jobs(run, root), int(by_ideal.sum()),
+        hurt_jobs(run, root), int(by_ideal.sum()), dependent,
     )  # fmt: skip
 
 
@@ -252,7 +263,7 @@ def _slower_than_peers(
     for entry in np.unique(entries[reached]).tolist():
         mine = entries == entry
         peers = slowdown[mine & ~reached & (slowdown > 0)]
-        if peers.size >= _PEERS:
+        if peers.size >= PEERS:
             beside |= mine & reached & (slowdown > SLOWER * float(np.median(peers)))
         else:
             by_ideal |= mine & reached & (slowdown > SLOW)
@@ -260,16 +271,20 @@ def _slower_than_peers(
 
 
 def reached_by(evidence: Evidence, root: Root) -> NDArray[np.int64]:
-    """Rows of messages over a cable of the root's port (of a whole device: of any), or over a port that it paused."""
+    """Rows of messages over a cable of the root, or over a port that it paused."""
+    over = [evidence.leave_by[port] for port in sorted(cables_of(evidence, root)) if port in evidence.leave_by]
+    return np.unique(np.concatenate(over)) if over else np.empty(0, np.int64)
+
+
+def cables_of(evidence: Evidence, root: Root) -> set[int]:
+    """PortIds of both ends of the cable of the root's port (of a whole device: of all), and of ports that it paused."""
     fabric = evidence.fabric
     node = fabric.by_name.get(root.device)
     if node is None:  # the root is a job
-        return np.empty(0, np.int64)
+        return set()
     own = {int(port) for port in node.ports if root.port in {"", fabric.ports[port].name}}
     cables = own | {int(fabric.ports[port].peer) for port in own}
-    cables |= {int(fabric.ports[it.port].peer) for it in evidence.pauses if int(it.origin.port) in own}
-    over = [evidence.leave_by[port] for port in sorted(cables) if port in evidence.leave_by]
-    return np.unique(np.concatenate(over)) if over else np.empty(0, np.int64)
+    return cables | {int(fabric.ports[it.port].peer) for it in evidence.pauses if int(it.origin.port) in own}
 
 
 def hurt_jobs(run: RunDir, root: Root) -> tuple[HurtJob, ...]:
