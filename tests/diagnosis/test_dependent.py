@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,9 +18,9 @@ from telemetry.sources.incidents import hurt
 SLOW = Root(Kind.LANES_LOST, "leaf1", 200_000, 1_500_000, ("25Gbit/s since then, 100Gbit/s before",), "Ethernet0")
 
 
-def _run(folder: Path, **changes: Any) -> RunDir:
+def _run(folder: Path, **changes: object) -> RunDir:
     """Two ring all-reduces over two leaves; the link of host1 becomes slower within the first."""
-    data = {
+    data: dict[str, object] = {
         "name": "ring",
         "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2,
                      "host_rate": "100G", "fabric_rate": "400G"},
