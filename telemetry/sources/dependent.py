@@ -99,10 +99,8 @@ class Dependent:
             of = f"{late:,} of {count(self.operations, 'collective operation')} took longer"
             found.append(f"{of}: {listed([it.words for it in self.late], _KINDS, '; ')}")
         if self.unlike:
-            what = count(self.unlike, "operation")
-            found.append(
-                f"how long {what} would have taken without it is not known: no like one ended before it, or ran elsewhere"
-            )
+            what = f"how long {count(self.unlike, 'operation')} would have taken without it is not known"
+            found.append(f"{what}: no like one ended before it, or ran elsewhere")
         return found
 
     def as_json(self) -> dict[str, Any]:

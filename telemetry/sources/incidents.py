@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.explain.evidence import Evidence
+from fabric.explain.routing_timers import routing_timers
 from fabric.runs import files
 from fabric.runs.rundir import RunDir
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
@@ -33,6 +34,18 @@ SLOW: Final = 3.0
 """A message is hurt where its slowdown is SLOWER times the median of messages that ended before the root began, or,
 where none had, of messages of its workload entry that the root did not reach. Where there are neither: a message that
 the root reached is hurt from this slowdown on."""
+_AVOIDED: Final = frozenset(
+    {
+        Kind.LINK_DOWN,
+        Kind.LINK_FLAP,
+        Kind.SWITCH_DOWN,
+        Kind.SWITCH_HANG,
+        Kind.SILENT_LOSS,
+        Kind.BLACK_HOLE,
+        Kind.BGP_DOWN,
+    }
+)
+"""After these, routes should lead elsewhere."""
 _HOSTS: Final = 5
 _JOBS: Final = 3
 
@@ -151,6 +164,8 @@ class Incident:
     hurt: Hurt
     change: Change | None
     """The last one before it, where it began."""
+    routes: str = ""
+    """How soon routes avoided it, and by which timers; '' where none had to, or they are given."""
 
     @property
     def runbooks(self) -> tuple[str, ...]:
@@ -182,6 +197,7 @@ class Incident:
         """What the row of the root does not have."""
         return {
             "hurt": self.hurt.as_json(),
+            "routes": self.routes,
             "change_before": None if self.change is None else self.change.as_json(),
             "runbooks": list(self.runbooks),
             "playbook": self.playbook,
@@ -207,6 +223,7 @@ def completed(
         Incident(
             it, confidence.probability(it, roots, view), hurt(run, it, evidence),
             before(it, log, run.fabric, run.sampling_ns),
+            routing_timers(run, it.devices, it.ended_ns + 1) if it.kind in _AVOIDED else "",
         )
         for it in roots
     ]  # fmt: skip

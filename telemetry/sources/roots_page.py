@@ -78,7 +78,8 @@ def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False
 
 def _beside(it: Incident) -> str:
     """Who was hurt, what changed, where to read on."""
-    return f"Hurt: {'; '.join(it.hurt.lines)}. Changed before: {it.change_line}. Read: {', '.join(it.reading)}."
+    routes = f" Routes: {it.routes}." if it.routes else ""
+    return f"Hurt: {'; '.join(it.hurt.lines)}.{routes} Changed before: {it.change_line}. Read: {', '.join(it.reading)}."
 
 
 def _sentences(root: Root, sure: float | None, missing: frozenset[str]) -> str:
