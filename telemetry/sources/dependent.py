@@ -167,7 +167,7 @@ def dependent_hurt(run: RunDir, evidence: Evidence, root: Root, cables: set[int]
     unlike = under_way & np.isnan(usual)
     n_entries = int(its.entry.max()) + 1
     hurt_entries = np.zeros(n_entries, np.bool_)
-    hurt_entries[[its.keys[row][0] for row in np.flatnonzero(late)]] = True
+    hurt_entries[[its.keys[row][0] for row in np.flatnonzero(late).tolist()]] = True
     known = files.TRANSFER_MESSAGES in run.listed
     n_messages = n_failed = n_slower = 0
     places: Counter[str] = Counter()
@@ -203,12 +203,13 @@ def _read(run: RunDir, evidence: Evidence, cables: set[int]) -> _Transfers | Non
     del entries
     columns = [table[name].take(pa.array(first)).to_pylist() for name in _KEY]
     src, dst = (table[name].to_numpy(zero_copy_only=False).astype(str) for name in ("src", "dst"))
+    messages, done, failed = (table[name].to_numpy().astype(np.int64) for name in ("messages", "done", "failed"))
+    start_ns, end_ns = (
+        pc.fill_null(table[name], _NEVER).to_numpy().astype(np.int64) for name in ("start_ns", "end_ns")
+    )
     return _Transfers(
-        remote, src, dst, owner[place].astype(np.int64), place.astype(np.int64),
-        *(table[name].to_numpy().astype(np.int64) for name in ("messages", "done", "failed")),
-        *(pc.fill_null(table[name], _NEVER).to_numpy().astype(np.int64) for name in ("start_ns", "end_ns")),
-        _over(evidence, table["path"], src, dst, cables),
-        list(zip(owner.tolist(), *columns, strict=True)),
+        remote, src, dst, owner[place].astype(np.int64), place.astype(np.int64), messages, done, failed, start_ns, end_ns,
+        _over(evidence, table["path"], src, dst, cables), list(zip(owner.tolist(), *columns, strict=True)),
     )  # fmt: skip
 
 

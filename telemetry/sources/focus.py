@@ -66,7 +66,7 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
     facts = (
         Fact("kind", "Kind", first.kind.value),
         Fact("place", "Where", first.place),
-        Fact("act", "First act", meaning.act),
+        Fact("act", "First act", incident.act),
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
         *([Fact("routes", "Routes", incident.routes)] if incident.routes else []),
         Fact("change", "Changed before", incident.change_line),

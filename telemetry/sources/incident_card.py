@@ -71,7 +71,7 @@ def _fields(run: RunDir, incident: Incident, others: list[Root]) -> dict[str, li
         "Lost": [_lost_line(run)],
         "Changed": [incident.change_line],
         "Evidence": list(root.evidence),
-        "First act": [meaning.act],
+        "First act": [incident.act],
         "Read": incident.reading,
         AGAIN: [command(*words, "--out", "again"), command("fabric", "explain", "roots", "again")],
     }

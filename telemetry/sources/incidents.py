@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.explain.evidence import Evidence
+from fabric.explain.marking import remedy_of_queue
 from fabric.explain.routing_timers import routing_timers
+from fabric.ids import PortId
 from fabric.runs import files
 from fabric.runs.rundir import RunDir
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from telemetry.diagnosis.changes import Change, before
 from telemetry.diagnosis.confidence import table as table_of_confidence
 from telemetry.diagnosis.rehearsed import playbook, runbooks
-from telemetry.diagnosis.root import Kind, Root
+from telemetry.diagnosis.root import MEANINGS, Kind, Root
 from telemetry.diagnosis.seen import IDEAL
 from telemetry.sources.change_log import log_of
 from telemetry.sources.dependent import LONGER, PEERS, SLOWER, Dependent, dependent_hurt
@@ -46,6 +48,9 @@ _AVOIDED: Final = frozenset(
     }
 )
 """After these, routes should lead elsewhere."""
+_PRICE: Final = (
+    "Its price: senders slow down earlier, so completion times may rise while pauses go; compare with `fabric diff`"
+)
 _HOSTS: Final = 5
 _JOBS: Final = 3
 
@@ -164,6 +169,8 @@ class Incident:
     hurt: Hurt
     change: Change | None
     """The last one before it, where it began."""
+    act: str = ""
+    """The first act, with the values that decide it."""
     routes: str = ""
     """How soon routes avoided it, and by which timers; '' where none had to, or they are given."""
 
@@ -197,6 +204,7 @@ class Incident:
         """What the row of the root does not have."""
         return {
             "hurt": self.hurt.as_json(),
+            "act": self.act,
             "routes": self.routes,
             "change_before": None if self.change is None else self.change.as_json(),
             "runbooks": list(self.runbooks),
@@ -223,10 +231,19 @@ def completed(
         Incident(
             it, confidence.probability(it, roots, view), hurt(run, it, evidence),
             before(it, log, run.fabric, run.sampling_ns),
+            act_of(evidence, it),
             routing_timers(run, it.devices, it.ended_ns + 1) if it.kind in _AVOIDED else "",
         )
         for it in roots
     ]  # fmt: skip
+
+
+def act_of(evidence: Evidence, root: Root) -> str:
+    """What an operator does first, with the values of this run that decide it where they are known."""
+    if root.kind is not Kind.ECN_WRONG or root.priority is None or not root.port:
+        return MEANINGS[root.kind].act
+    port = PortId(evidence.port_named(f"{root.device}:{root.port}"))
+    return f"{remedy_of_queue(evidence, port, root.priority)}. {_PRICE}"
 
 
 def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
