@@ -88,11 +88,7 @@ def _xoff(evidence: Evidence, port: PortId, prio: int) -> int:
     """The least limit at which a group of the congested switch paused; 0 where no counter has it."""
     switch = evidence.fabric.node_of(port)
     paused, limits = evidence.counter("pg_xoff_count"), evidence.counter("pg_peak_limit_bytes")
-    found = [
-        limits.get((int(ingress), prio), 0)
-        for ingress in switch.ports
-        if paused.get((int(ingress), prio))
-    ]
+    found = [limits.get((int(ingress), prio), 0) for ingress in switch.ports if paused.get((int(ingress), prio))]
     return int(min((it for it in found if it), default=0))
 
 

@@ -208,7 +208,8 @@ def _read(run: RunDir, evidence: Evidence, cables: set[int]) -> _Transfers | Non
         pc.fill_null(table[name], _NEVER).to_numpy().astype(np.int64) for name in ("start_ns", "end_ns")
     )
     return _Transfers(
-        remote, src, dst, owner[place].astype(np.int64), place.astype(np.int64), messages, done, failed, start_ns, end_ns,
+        remote, src, dst, owner[place].astype(np.int64), place.astype(np.int64),
+        messages, done, failed, start_ns, end_ns,
         _over(evidence, table["path"], src, dst, cables), list(zip(owner.tolist(), *columns, strict=True)),
     )  # fmt: skip
 
