@@ -68,10 +68,10 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
         Fact("place", "Where", first.place),
         Fact("act", "First act", incident.act),
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
-        *([Fact("routes", "Routes", incident.routes)] if incident.routes else []),
         Fact("change", "Changed before", incident.change_line),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
+        *([Fact("routes", "Routes", incident.routes)] if incident.routes else []),
         Fact("hurt", "Who was hurt", _words(hurt, incident.hurt, first)),
         Fact("read", "Read", ", ".join(incident.reading)),
     )
