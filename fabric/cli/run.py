@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabric.cli.options.estimating import add_yes, admission, tell
 from fabric.cli.options.folders import reserved_folder, runs_folder
@@ -28,6 +27,8 @@ from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
     from fabric.cli.terminal.progress import ProgressLine
+    from fabric.controlplane.network.run import ControlRun
+    from fabric.runs.rundir import RunDir
     from fabric.runs.session import Hooks, Outcome, Plan
     from fabric.scenario.estimate.admission import Admission
     from fabric.scenario.schema.scenario import Scenario
@@ -128,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
         hooks = _hooks(args, plan, line, stack)
         outcome = simulate.simulate(compiled, plan, options, hooks)
     try:
-        _tell(args, out, outcome, RunDir.open(out).manifest)
+        _tell(args, outcome, RunDir.open(out), compiled.control)
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # the run is done; only its report failed
@@ -155,10 +156,13 @@ def _estimate(args: argparse.Namespace, scenario: Scenario, check: Admission, un
     return tell(found, check, as_json=args.json)
 
 
-def _tell(args: argparse.Namespace, out: Path, outcome: Outcome, manifest: Mapping[str, Any]) -> None:
+def _tell(args: argparse.Namespace, outcome: Outcome, found: RunDir, control: ControlRun | None) -> None:
     """Print the result."""
     from fabric.render import run_page as page  # noqa: PLC0415  as in run()
+    from telemetry.sources.headline import headline  # noqa: PLC0415
 
+    out, manifest = found.path, found.manifest
+    first = headline(found, control)
     if args.json:
         print(
             json.dumps(
@@ -167,13 +171,14 @@ def _tell(args: argparse.Namespace, out: Path, outcome: Outcome, manifest: Mappi
                     "status": outcome.status,
                     "digest": outcome.digest,
                     "timings": manifest["timings"],
+                    "root": None if first is None else {"level": first[0], "text": first[1]},
                     "summary": outcome.summary,
                 },
                 indent=2,
             )
         )
     else:
-        page.print_summary(manifest, outcome.summary, sys.stdout, out)
+        page.print_summary(manifest, outcome.summary, sys.stdout, out, first)
         print(
             f"results in {visible(str(out))}"
             + (

@@ -17,8 +17,10 @@ import numpy as np
 from fabric.dataplane.state.codes import DropReason
 from fabric.explain.evidence import Evidence, advice
 from fabric.explain.pause_tree import PauseSpan
+from fabric.explain.routing_timers import routing_timers
 from fabric.ids import PortId
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table, Unit, show
+from fabric.runs.convergence import REASONS
 from fabric.runs.measures import BUFFER_REASONS
 from fabric.runs.verdict import reason_text
 from fabric.units import PS_PER_NS, PS_PER_S, count
@@ -35,7 +37,7 @@ WHY: Final = {
     DropReason.EGRESS_PORT: "over the port's limit in the egress pool: the port is offered more than it carries",
     DropReason.WRED: "dropped early because it was not ECN-capable: let senders set ECT",
     DropReason.MTU: "larger than the port's MTU; an encapsulation such as VXLAN adds 50 bytes: raise the fabric's MTU",
-    DropReason.NO_ROUTE: "the switch had no next hop: a black hole until routing converges",
+    DropReason.NO_ROUTE: "the switch had no next hop: a black hole",
     DropReason.LINK_DOWN: "the link was down",
     DropReason.FCS: "bit errors on the cable: clean or replace the optics",
     DropReason.WATCHDOG: "the PFC watchdog emptied a stormed queue: look for the storm's origin",
@@ -81,6 +83,10 @@ def losses(evidence: Evidence) -> list[Loss]:
             first = int(np.argmax(mine)) if mine.any() else -1
             first_ns = int(events["time_ps"][first]) // PS_PER_NS if first >= 0 else None
             why = WHY[reason] + (_numbers(reason, events, first) if first >= 0 else "")
+            if reason in REASONS:
+                until_ns = evidence.end_ns if first_ns is None else first_ns + 1
+                followed = routing_timers(evidence.run, {evidence.fabric.node_of(PortId(port)).name}, until_ns)
+                why += f"; {followed}" if followed else ""
             if reason is DropReason.HEADROOM:
                 why += "; " + _stopping(evidence, PortId(port), prio)
             found.append(Loss(PortId(port), prio, reason, int(pkts), int(sizes.get((port, prio), 0)), first_ns, why))

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from fabric.errors import FabricError
 from fabric.explain.evidence import Evidence
-from fabric.explain.pause_tree import Episode, Origin
+from fabric.explain.pause_tree import Episode
+from fabric.ids import PortId
 from fabric.render.document import Unit, show
 from fabric.scenario.compile.controls import DEFAULT_CONTROL
 from fabric.show.subject import load_subject
@@ -24,15 +25,20 @@ _OTHERS: Final = "spread the senders in time, let fewer send at once, or give th
 
 def remedy_of_congestion(evidence: Evidence, episode: Episode) -> str:
     """The remedy with the values that decide it: Kmin of the congested queue, the XOFF limit, transport.cc."""
+    return remedy_of_queue(evidence, episode.origin.port, episode.origin.prio)
+
+
+def remedy_of_queue(evidence: Evidence, port: PortId, prio: int) -> str:
+    """As remedy_of_congestion, of an egress queue."""
     transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
     control = control_named(transport.get("cc"), overridden=bool(transport.get("overrides")))
     if control not in {_ANY, *_READ_MARKS}:
         return advice(control, None, 0)
-    xoff = _xoff(evidence, episode)
+    xoff = _xoff(evidence, port, prio)
     if changes := _drifts(evidence):
         return f"compare ECN Kmin with {_limit(xoff)}: {changes} changed marking during the run; {_OTHERS}"
     try:
-        kmin = _kmin(evidence, episode.origin)
+        kmin = _kmin(evidence, port, prio)
     except FabricError:
         return (
             f"compare ECN Kmin with {_limit(xoff)} (the scenario of this run can not be read any more, so Kmin is "
@@ -78,22 +84,18 @@ def _limit(xoff: int) -> str:
     return f"XOFF ({show(xoff, Unit.BYTES)})" if xoff else "XOFF"
 
 
-def _xoff(evidence: Evidence, episode: Episode) -> int:
+def _xoff(evidence: Evidence, port: PortId, prio: int) -> int:
     """The least limit at which a group of the congested switch paused; 0 where no counter has it."""
-    switch = evidence.fabric.node_of(episode.origin.port)
+    switch = evidence.fabric.node_of(port)
     paused, limits = evidence.counter("pg_xoff_count"), evidence.counter("pg_peak_limit_bytes")
-    found = [
-        limits.get((int(port), episode.origin.prio), 0)
-        for port in switch.ports
-        if paused.get((int(port), episode.origin.prio))
-    ]
+    found = [limits.get((int(ingress), prio), 0) for ingress in switch.ports if paused.get((int(ingress), prio))]
     return int(min((it for it in found if it), default=0))
 
 
-def _kmin(evidence: Evidence, origin: Origin) -> int | None:
+def _kmin(evidence: Evidence, port: PortId, prio: int) -> int | None:
     """Kmin of the congested queue, compiled from the run's scenario; None: it marks nothing. Raises: FabricError."""
     params = load_subject(evidence.run.path).placed.params
-    curve = params.ports[origin.port].queues[origin.prio].ecn
+    curve = params.ports[port].queues[prio].ecn
     return None if curve is None else curve.kmin_bytes
 
 

@@ -26,6 +26,7 @@ from fabric.explain.message_losses import (
     moments,
 )
 from fabric.explain.repairs import black_hole_text
+from fabric.explain.routing_timers import routing_timers
 from fabric.render.document import (
     Chart,
     Column,
@@ -41,6 +42,7 @@ from fabric.render.document import (
     Unit,
     show,
 )
+from fabric.runs.convergence import REASONS
 from fabric.units import PS_PER_NS, parse_time_ps
 
 
@@ -111,6 +113,9 @@ def _black_hole(evidence: Evidence, message: dict[str, Any], lost: list[Lost], e
     emptied = [] if lost else emptied_queues(evidence, message, message["start_ns"], end_ns)
     timer = evidence.run.manifest["scenario"]["resolved"]["transport"].get("retransmit_timeout")
     text = black_hole_text(evidence.run, lost, emptied, timer)
+    misled = {it.device for it in lost if it.reason in REASONS}
+    if not text and misled:
+        text = routing_timers(evidence.run, misled, end_ns)
     return (Prose(f"{text}.", Status.WARNING),) if text else ()
 
 

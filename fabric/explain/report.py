@@ -71,7 +71,8 @@ def compose(
         sentences = (*sentences[:1], *((Prose(found, Status.WARNING),) if found else ()), *sentences[1:])
     expectations = run.summary["expectations"]
     failed = [it for it in expectations if not it["met"]]
-    status = worst([sentence.status for sentence in sentences] + [Status.BAD] * bool(failed))
+    judged = [sentence.status for sentence in sentences] + [Status.BAD] * bool(failed)
+    status = worst(judged if focus is None or not focus.headline else [focus.answer.status, *judged])
     marks = _marks(evidence)
     sections = (
         *before,

@@ -164,8 +164,13 @@ def _sampled(manifest: Mapping[str, Any]) -> str:
     return f", sampled every {format_time_ps(manifest['sampling_ps'])} (telemetry.interval)"
 
 
-def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: TextIO, directory: Path) -> None:
-    """Print a run on one page. `directory` is named where a table has more rows than are shown."""
+def print_summary(
+    manifest: Mapping[str, Any], summary: Mapping[str, Any], out: TextIO, directory: Path,
+    first: tuple[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Print a run on one page. `directory` is named where a table has more rows than are shown; `first`: level and text
+    of a line before the verdict.
+    """
     console = make_console(out)
     stop, metrics = summary["stop"], summary["metrics"]
     console.print(
@@ -176,9 +181,10 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
             f", seed {manifest['seed']}",
         )
     )
-    for it in summary["verdict"]:
-        mark, style = _MARKS[it["level"]]
-        console.print(Text.assemble(("  " + mark + " ", style), visible(it["text"])))
+    lines = [(str(it["level"]), str(it["text"])) for it in summary["verdict"]]
+    for level, text in lines if first is None else [first, *lines]:
+        mark, style = _MARKS[level]
+        console.print(Text.assemble(("  " + mark + " ", style), visible(text)))
     console.print()
     _expectations(console, summary["expectations"])
     print_jobs(console, summary, directory)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fabric.controlplane.network.describe import describe, touched
 from fabric.dataplane.state.codes import DropReason
 from fabric.runs import files, messages, parquet
+from fabric.runs.timers import timers, waiting
 from fabric.units import PS_PER_NS, count, format_time_ps
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler or speakers
@@ -69,9 +70,12 @@ class Lost:
 
 
 def blame(
-    losses: Losses, records: Sequence[Convergence], scopes: Sequence[Collection[str]], sampling_ns: int
-) -> list[Lost]:
-    """Losses of each event, as in the module docstring. `scopes`: devices that each event reached."""
+    losses: Losses, records: Sequence[Convergence], scopes: Sequence[Collection[str]], sampling_ns: int,
+    unsettled: Collection[int] = (),
+) -> list[Lost]:  # fmt: skip
+    """Losses of each event, as in the module docstring. `scopes`: devices that each event reached; `unsettled`: rows of
+    events whose timers ran to the end.
+    """
     found = [Lost() for _ in records]
     for time_ns, device, packets in losses:
         begun = [
@@ -84,7 +88,7 @@ def blame(
         row = next((row for row in reversed(begun) if device in scopes[row]), begun[-1])
         last_ns = records[row].last_fib_ns
         found[row].packets += packets
-        if last_ns is None or time_ns <= -(-last_ns // sampling_ns) * sampling_ns:
+        if last_ns is None or row in unsettled or time_ns <= -(-last_ns // sampling_ns) * sampling_ns:
             found[row].converging += packets
     return found
 
@@ -97,10 +101,11 @@ def routing_section(
     records = [record for record in control.convergence if record.time_ns < end_ns]
     routers = control.plan.routers
     scopes = [{routers[row].name for row in record.routers | touched(record.event, control.plan)} for record in records]
-    costs = blame(losses, records, scopes, sampling_ns)
+    waits = [waiting(control, control.convergence.index(record) + 1, record, end_ns) for record in records]
+    costs = blame(losses, records, scopes, sampling_ns, {row for row, wait in enumerate(waits) if wait})
     rows = [
-        _row(control, record, lost, end_ns, now, ideal_ps)
-        for record, lost in zip(records[:MAX_EVENTS], costs, strict=False)
+        _row(control, record, lost, end_ns, now, ideal_ps) | {"pending": wait}
+        for record, lost, wait in zip(records[:MAX_EVENTS], costs, waits, strict=False)
     ]
     alarms = [
         {
@@ -155,6 +160,7 @@ def _row(
         "packets_lost_converging": lost.converging,
         **under_way,
         "others_slowdown_p50": others,
+        "timers": "" if record.is_churn else timers(control, record),
     }
 
 
@@ -211,9 +217,13 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     listed = sorted(rows, key=lambda row: (-row["packets_lost"], -(row["convergence_ns"] or 0)))[:3]
     for row in sorted(listed, key=lambda row: row["time_ns"]):
         at = format_time_ps(row["time_ns"] * PS_PER_NS)
-        if row["convergence_ns"] is None:
-            lost = f", {row['packets_lost']:,} packets lost" if row["packets_lost"] else ""
-            yield ("warning" if lost else "note"), f"{row['event']} at {at}: no route changed by the end{lost}"
+        pending, named = row.get("pending"), row.get("timers")
+        if row["convergence_ns"] is None or pending:
+            lost = f"; {row['packets_lost']:,} packets lost" if row["packets_lost"] else ""
+            none = row["convergence_ns"] is None
+            state = "no route changed by the end" if none else "BGP had not converged when the run ended"
+            why = f": {pending}" if pending else f" (decided by {named})" if named else ""
+            yield ("warning" if lost else "note"), f"{row['event']} at {at}: {state}{why}{lost}{_hit(row)}"
             continue
         took = f"in {format_time_ps(row['convergence_ns'] * PS_PER_NS)}" if row["convergence_ns"] else "at once"
         # Without an UPDATE only carrier or the table of one daemon changed, which is not the convergence of BGP.
@@ -222,15 +232,20 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
             if row["updates"]
             else f"forwarding changed {took}, no BGP update by the end"
         )
+        spoke += f" ({named})" if named and row["packets_lost"] else ""
         cost = f"{row['packets_lost']:,} packets lost" if row["packets_lost"] else "no packet lost"
         later = row["packets_lost"] - row["packets_lost_converging"]
         cost += f", {later:,} of them after routes had settled on a black hole" if later else ""
-        hit = ""
-        if row["slowdown_p50"] is not None:
-            hit = (
-                f"; {row['messages_under_way']:,} messages in progress, median slowdown {row['slowdown_p50']:.2f}"
-                f" (worst {row['slowdown_max']:.1f})"
-            )
-        yield ("warning" if row["packets_lost"] else "note", f"{row['event']} at {at}: {spoke}, {cost}{hit}")
+        yield ("warning" if row["packets_lost"] else "note", f"{row['event']} at {at}: {spoke}, {cost}{_hit(row)}")
     if section["n_events"] > len(listed):
         yield "note", f"{count(section['n_events'] - len(listed), 'more routing event')} in the table below"
+
+
+def _hit(row: Mapping[str, Any]) -> str:
+    """Messages that an event slowed down; '' where none was done."""
+    if row["slowdown_p50"] is None:
+        return ""
+    return (
+        f"; {row['messages_under_way']:,} messages in progress, median slowdown {row['slowdown_p50']:.2f}"
+        f" (worst {row['slowdown_max']:.1f})"
+    )

@@ -87,6 +87,7 @@ def sentences(
         *_drops(metrics, summary, truth, frozenset(DropReason) - _WITHOUT_PAUSES),
         *_links(now),
         *_unmarked(metrics),
+        *_marked_early(now),
     ]
     others = [
         *_messages(now, metrics, summary),
@@ -294,6 +295,27 @@ def _unmarked(metrics: Metrics) -> Iterator[Sentence]:
             else "no queue reached its Kmin, or marking is off"
         )
         yield "warning", f"PFC paused and ECN marked nothing: {why}"
+
+
+def _marked_early(now: Snapshot) -> Iterator[Sentence]:
+    """Queues whose Kmin is less than a packet: they mark with no queue to shorten, and senders leave the link idle."""
+    queues = now.queues
+    mean_bytes = queues["enqueued_bytes"] / np.maximum(queues["enqueued_pkts"], 1)
+    early = (queues["ecn"] != 0) & (queues["marked_pkts"] > 0) & (queues["kmin_bytes"] < mean_bytes)
+    places = np.argwhere(early)
+    if not places.size:
+        return
+    marked = int(queues["marked_pkts"][early].sum())
+    kmin, size = int(queues["kmin_bytes"][early].min()), int(mean_bytes[early].max())
+    named = [f"{now.fabric.port_name(port)} (class {prio})" for port, prio in places.tolist()]
+    yield (
+        "warning",
+        (
+            f"Kmin {format_measured_bytes(kmin)} is less than one packet ({format_measured_bytes(size)}) at "
+            f"{_some(named, 3)}: {_count(marked, 'packet')} marked though next to nothing waited, so senders slow down "
+            "and leave the link idle; raise Kmin"
+        ),
+    )
 
 
 def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:

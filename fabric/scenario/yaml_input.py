@@ -86,8 +86,9 @@ def read_yaml(file: Path, kind: FileKind | None = None) -> dict[str, Any]:
     missing = "check its permissions"
     if not file.exists():
         siblings = sorted(entry.name for entry in file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
-        siblings += kind.names
-        missing = nearest(file.name, siblings, f"{kind.noun}s") or f"give the path of a {kind.noun} file"
+        # A name without a suffix is more likely one that the package knows than a file.
+        known = [*siblings, *kind.names] if file.suffix else [*kind.names, *siblings]
+        missing = nearest(file.name, known, f"{kind.noun}s") or f"give the path of a {kind.noun} file"
     text = read_text(
         file, MAX_BYTES, stage=kind.stage, missing=missing, too_large="put long message lists into a CSV file"
     )

@@ -120,6 +120,11 @@ def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterato
     )
 
 
+_TAIL: Final = "fct.p99"
+_MOST: Final = 3
+"""Measures named where the first one does not differ."""
+
+
 @dataclass(frozen=True, slots=True)
 class Best:
     """The best and the worst point of one workload in one measure."""
@@ -130,6 +135,15 @@ class Best:
     alike: tuple[CellFigures, ...]
     """Others with the same mean, or whose difference from the best has an interval that contains 0."""
     worst: CellFigures
+
+    @property
+    def differs(self) -> bool:
+        """Whether the best and the worst are printed with different values."""
+        return self.printed(self.best) != self.printed(self.worst)
+
+    def printed(self, cell: CellFigures) -> str:
+        """The mean of a point, as it is printed."""
+        return shown(self.measure, cell.measures[self.measure].mean)
 
 
 def bests(found: Analysis) -> list[Best]:
@@ -186,6 +200,7 @@ def compose_comparison(found: Analysis, left_out: Mapping[int, str], *, complete
         why = next(iter(left_out.values()))
         text = f"{count(len(left_out), 'combination')} left out, being no valid scenario: {why}"
         reasons.append(Prose(text, Status.WARNING))
+    tails = [it for it in best if it.measure == _TAIL]
     sections = [
         Section("best", "Best of each measure", (_best_table(best),) if best else ()),
         *(
@@ -198,22 +213,35 @@ def compose_comparison(found: Analysis, left_out: Mapping[int, str], *, complete
         title=found.plan.study.name,
         subtitle=f"{count(len(found.plan.points), 'point')}, {count(len(found.plan.workloads), 'workload')}, "
         f"{count(found.runs, 'run')}",
-        status=Status.WARNING if reasons else Status.GOOD,
+        status=Status.WARNING if reasons else Status.GOOD if any(it.differs for it in tails) else Status.NEUTRAL,
         verdict=_verdict(best),
-        reasons=tuple(reasons),
+        reasons=(*reasons, *_elsewhere(best)),
         sections=tuple(it for it in sections if it.blocks),
     )
 
 
 def _verdict(best: Sequence[Best]) -> str:
-    first = [it for it in best if it.measure == "fct.p99"]
+    first = [it for it in best if it.measure == _TAIL]
     if not first:
         return "no two points differ in the tail of completion times"
-    each = "; ".join(
-        f"{it.workload}: {name_of(it.best.point)} ({shown(it.measure, it.best.measures[it.measure].mean)})"
-        for it in first
-    )
-    return f"shortest 99th percentile of completion times: {each}"
+    parts = []
+    if apart := [it for it in first if it.differs]:
+        each = "; ".join(f"{it.workload}: {name_of(it.best.point)} ({it.printed(it.best)})" for it in apart)
+        parts.append(f"shortest 99th percentile of completion times: {each}")
+    if same := [it for it in first if not it.differs]:
+        each = "; ".join(f"{it.workload} ({it.printed(it.best)})" for it in same)
+        parts.append(f"no difference in the 99th percentile of completion times: {each}")
+    return "; ".join(parts)
+
+
+def _elsewhere(best: Sequence[Best]) -> Iterator[Prose]:
+    """Where points differ, of workloads whose tails of completion times are printed alike."""
+    for same in best:
+        if same.measure != _TAIL or same.differs:
+            continue
+        for it in [it for it in best if it.workload == same.workload and it.differs][:_MOST]:
+            most, least = (f"{it.printed(cell)} with {name_of(cell.point)}" for cell in (it.best, it.worst))
+            yield Prose(f"{it.workload}: they differ in {it.measure.removeprefix('transport.')}: {most}, {least}")
 
 
 def name_of(point: Point) -> str:

@@ -7,6 +7,7 @@ A name is exact ('leaf1'), a shell pattern ('leaf*'), a port ('leaf1:Ethernet0',
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
@@ -61,10 +62,22 @@ def match_nodes(
             text = f"'{pattern}' is a {other.role}, not a {what}" if other else f"no {what} is called '{pattern}'"
             if is_pattern(pattern):
                 text = f"no {what} matches '{pattern}'"
-            remedy = nearest(pattern, list(allowed), plural(what)) or f"the fabric has no {what}: remove the name"
+            remedy = (
+                nearest(pattern, _of_each_tier(nodes), plural(what)) or f"the fabric has no {what}: remove the name"
+            )
             problems.append(Problem(path, text, remedy))
         chosen.update((node.id, node) for node in found)
     return [chosen[key] for key in sorted(chosen)]
+
+
+def _of_each_tier(nodes: Collection[Node]) -> list[str]:
+    """Their names, the first of each tier before the second of any: a list that is cut off shows what there is."""
+    seen: Counter[int] = Counter()
+    ranked = []
+    for node in nodes:
+        ranked.append((seen[node.tier], node.tier, node.name))
+        seen[node.tier] += 1
+    return [name for _, _, name in sorted(ranked)]
 
 
 def match_hosts(fabric: Fabric, patterns: Iterable[str], path: str, problems: list[Problem]) -> list[Node]:

@@ -28,6 +28,7 @@ _ROUTELESS: Final = _REROUTING | {Kind.EVPN_LOSS, Kind.MAC_MOVE}
 """After these, a device that they touch may lack a route."""
 _WITHDRAWING_NS: Final = 2_000_000
 """Half a minute of an operator, at the pace of docs/alerts.md, for a withdrawal to leave."""
+_PEER_STATE: Final = "fabric_bgp_peer_state"
 _LOAD: Final = frozenset({Kind.OVERSUBSCRIPTION, Kind.POLARISED, Kind.ELEPHANTS, Kind.INCAST, Kind.MICROBURST})
 
 
@@ -62,7 +63,7 @@ METRICS: Final = (
     "fabric_rnic_active_queue_pairs",
     "fabric_rnic_receive_buffer_peak_bytes",
     "fabric_job_straggler_ratio",
-    "fabric_bgp_peer_state",
+    _PEER_STATE,
     "fabric_bgp_prefixes",
     "fabric_evpn_routes",
     "fabric_evpn_mac_moves_total",
@@ -99,7 +100,12 @@ def diagnose(store: Store, fabric: Fabric, missing: frozenset[str] = frozenset()
     hung = {it.device: it.began_ns for it in cables if it.kind is Kind.SWITCH_HANG}
     moving = [it for it in (*cables, *control) if it.kind in _REROUTING]
     routeless = [it for it in (*cables, *control) if it.kind in _ROUTELESS]
-    losses = [it for it in loss_roots(view, hung) if not (it.kind is Kind.BLACK_HOLE and _follows(it, routeless))]
+    cut_off = [it for it in routeless if _cuts_off(view, it)]
+    losses = [
+        it
+        for it in loss_roots(view, hung)
+        if not (it.kind is Kind.BLACK_HOLE and (_follows(it, routeless) or _meanwhile(it, cut_off)))
+    ]
     slower = [it for it in cables if it.kind is Kind.LANES_LOST]
     hanging = [it for it in cables if it.kind is Kind.SWITCH_HANG]
     pauses = [
@@ -137,6 +143,24 @@ def _follows(root: Root, causes: Sequence[Root]) -> bool:
         )
         for it in causes
     )
+
+
+def _cuts_off(view: View, cause: Root) -> bool:
+    """Whether nobody has a route to some host any more: its only switch is down, hangs, or lost every session. Then
+    every other switch discards what is for that host.
+    """
+    if cause.kind is Kind.BGP_DOWN:
+        peers = {labels["peer"] for labels, _ in view.series(_PEER_STATE, device=cause.device)}
+        if not peers or not peers <= set(cause.members):
+            return False
+    elif cause.kind not in {Kind.SWITCH_DOWN, Kind.SWITCH_HANG}:
+        return False
+    return any({view.device(view.peer(int(it))) for it in host.ports} == {cause.device} for host in view.fabric.hosts)
+
+
+def _meanwhile(root: Root, causes: Sequence[Root]) -> bool:
+    """Whether losses began while a cause lasted, or in its first interval."""
+    return any(it.began_ns <= root.began_ns <= it.ended_ns for it in causes)
 
 
 def _towards(view: View, root: Root, hanging: Sequence[Root]) -> bool:

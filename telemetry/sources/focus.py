@@ -66,11 +66,12 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
     facts = (
         Fact("kind", "Kind", first.kind.value),
         Fact("place", "Where", first.place),
-        Fact("act", "First act", meaning.act),
+        Fact("act", "First act", incident.act),
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
         Fact("change", "Changed before", incident.change_line),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
+        *([Fact("routes", "Routes", incident.routes)] if incident.routes else []),
         Fact("hurt", "Who was hurt", _words(hurt, incident.hurt, first)),
         Fact("read", "Read", ", ".join(incident.reading)),
     )
@@ -135,6 +136,6 @@ def _words(hosts: Mapping[str, tuple[str, ...]], hurt: Hurt, root: Root) -> str:
         found = [f"the other ranks of {root.device}: they wait for it"]
     else:
         who = {words: names[0] if len(names) == 1 else count(len(names), "host") for words, names in hosts.items()}
-        found = [", ".join(f"{it} {words}" for words, it in who.items()), hurt.lines[0] if hurt.messages else ""]
+        found = [", ".join(f"{it} {words}" for words, it in who.items()), *hurt.message_lines]
     found += [f"job {it.words}" for it in hurt.jobs]
     return "; ".join(filter(None, found)) or "no host was paused or sent packets again; no message was under way"

@@ -67,10 +67,11 @@ def _fields(run: RunDir, incident: Incident, others: list[Root]) -> dict[str, li
         "First seen": [moment(root.began_ns)],
         "Last seen": [moment(root.ended_ns)],
         "Hurt": incident.hurt.lines,
+        **({"Routes": [incident.routes]} if incident.routes else {}),
         "Lost": [_lost_line(run)],
         "Changed": [incident.change_line],
         "Evidence": list(root.evidence),
-        "First act": [meaning.act],
+        "First act": [incident.act],
         "Read": incident.reading,
         AGAIN: [command(*words, "--out", "again"), command("fabric", "explain", "roots", "again")],
     }

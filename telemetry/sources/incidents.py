@@ -16,27 +16,41 @@ from numpy.typing import NDArray
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.explain.evidence import Evidence
+from fabric.explain.marking import remedy_of_queue
+from fabric.explain.routing_timers import routing_timers
+from fabric.ids import PortId
 from fabric.runs import files
 from fabric.runs.rundir import RunDir
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from telemetry.diagnosis.changes import Change, before
 from telemetry.diagnosis.confidence import table as table_of_confidence
 from telemetry.diagnosis.rehearsed import playbook, runbooks
-from telemetry.diagnosis.root import Kind, Root
+from telemetry.diagnosis.root import MEANINGS, Kind, Root
 from telemetry.diagnosis.seen import IDEAL
 from telemetry.sources.change_log import log_of
+from telemetry.sources.dependent import LONGER, PEERS, SLOWER, Dependent, dependent_hurt
 from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
 
-SLOWER: Final = 2.0
-"""A message is hurt where its slowdown is so many times the median of messages that ended before the root began, or,
-where none had, of messages of its workload entry that the root did not reach."""
 SLOW: Final = 3.0
-"""Where there are neither: a message that the root reached is hurt from this slowdown on."""
-_PEERS: Final = 3
-"""So many messages give a median."""
-LONGER: Final = 1.15
-"""A job is hurt where a step takes so many times the median of steps that ended before, as of FabricJobSlowdown."""
+"""A message is hurt where its slowdown is SLOWER times the median of messages that ended before the root began, or,
+where none had, of messages of its workload entry that the root did not reach. Where there are neither: a message that
+the root reached is hurt from this slowdown on."""
+_AVOIDED: Final = frozenset(
+    {
+        Kind.LINK_DOWN,
+        Kind.LINK_FLAP,
+        Kind.SWITCH_DOWN,
+        Kind.SWITCH_HANG,
+        Kind.SILENT_LOSS,
+        Kind.BLACK_HOLE,
+        Kind.BGP_DOWN,
+    }
+)
+"""After these, routes should lead elsewhere."""
+_PRICE: Final = (
+    "Its price: senders slow down earlier, so completion times may rise while pauses go; compare with `fabric diff`"
+)
 _HOSTS: Final = 5
 _JOBS: Final = 3
 
@@ -83,15 +97,18 @@ class Hurt:
     jobs: tuple[HurtJob, ...] = ()
     by_ideal: int = 0
     """Of `slower`, those for which there was no like message to compare with."""
+    dependent: Dependent | None = None
+    """Messages of collectives, jobs and traces, which are in no other field."""
 
     @property
     def total(self) -> int:
         """Messages that were hurt."""
-        return self.failed + self.unfinished + self.slower
+        waiting = 0 if self.dependent is None else self.dependent.failed + self.dependent.slower
+        return self.failed + self.unfinished + self.slower + waiting
 
     @property
-    def lines(self) -> list[str]:
-        """Sentences: messages, hosts, jobs."""
+    def message_lines(self) -> list[str]:
+        """Sentences about messages: those that depend on one another, the others. Empty: none was under way."""
         parts = []
         if self.failed:
             parts.append(f"{self.failed:,} failed")
@@ -108,16 +125,22 @@ class Hurt:
                 )
             if self.by_ideal:
                 parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times their ideal")
-        found = []
-        if self.messages or not self.jobs:
+        found = [] if self.dependent is None else list(self.dependent.lines)
+        if self.messages:
             head = f"of {count(self.messages, 'message')} under way: "
             found.append(head + (", ".join(parts) or "none failed or was late"))
+        return found
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences: messages, hosts, jobs."""
+        found = self.message_lines
         if self.hosts:
             shown = [f"{name} ({number:,})" for name, number in self.hosts]
             found.append(f"{count(len(self.hosts), 'host')}: {listed(shown, _HOSTS)}")
         if self.jobs:
             found.append(f"{count(len(self.jobs), 'job')}: {listed([it.words for it in self.jobs], _JOBS, '; ')}")
-        return found
+        return found or ["no message was under way"]
 
     def as_json(self) -> dict[str, Any]:
         """For --json."""
@@ -127,6 +150,7 @@ class Hurt:
             "unfinished": self.unfinished,
             "slower": self.slower,
             "hosts": [name for name, _ in self.hosts],
+            "dependent": None if self.dependent is None else self.dependent.as_json(),
             "jobs": [
                 {"name": it.name, "longer_steps": it.steps, "usual_ns": it.usual_ns, "longest_ns": it.longest_ns,
                  "unfinished": it.unfinished}
@@ -145,6 +169,10 @@ class Incident:
     hurt: Hurt
     change: Change | None
     """The last one before it, where it began."""
+    act: str = ""
+    """The first act, with the values that decide it."""
+    routes: str = ""
+    """How soon routes avoided it, and by which timers; '' where none had to, or they are given."""
 
     @property
     def runbooks(self) -> tuple[str, ...]:
@@ -169,12 +197,15 @@ class Incident:
     def reading(self) -> list[str]:
         """Where to read on."""
         books = ", ".join(f"docs/runbooks/{name}.md" for name in self.runbooks)
-        return [*([books] if books else []), f"fabric playbook show {self.playbook}"]
+        step = [] if self.hurt.dependent is None else ["fabric explain step"]
+        return [*([books] if books else []), *step, f"fabric playbook show {self.playbook}"]
 
     def as_json(self) -> dict[str, Any]:
         """What the row of the root does not have."""
         return {
             "hurt": self.hurt.as_json(),
+            "act": self.act,
+            "routes": self.routes,
             "change_before": None if self.change is None else self.change.as_json(),
             "runbooks": list(self.runbooks),
             "playbook": self.playbook,
@@ -200,9 +231,19 @@ def completed(
         Incident(
             it, confidence.probability(it, roots, view), hurt(run, it, evidence),
             before(it, log, run.fabric, run.sampling_ns),
+            act_of(evidence, it),
+            routing_timers(run, it.devices, it.ended_ns + 1) if it.kind in _AVOIDED else "",
         )
         for it in roots
     ]  # fmt: skip
+
+
+def act_of(evidence: Evidence, root: Root) -> str:
+    """What an operator does first, with the values of this run that decide it where they are known."""
+    if root.kind is not Kind.ECN_WRONG or root.priority is None or not root.port:
+        return MEANINGS[root.kind].act
+    port = PortId(evidence.port_named(f"{root.device}:{root.port}"))
+    return f"{remedy_of_queue(evidence, port, root.priority)}. {_PRICE}"
 
 
 def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
@@ -229,13 +270,17 @@ def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
         )
         slower = beside | by_ideal
     rows = np.flatnonzero(failed | unfinished | slower)
-    places: Counter[str] = Counter()
+    evidence = evidence or Evidence(run)
+    dependent = (
+        dependent_hurt(run, evidence, root, cables_of(evidence, root)) if files.TRANSFERS in run.listed else None
+    )
+    places: Counter[str] = Counter(dict(() if dependent is None else dependent.hosts))
     for side in ("src", "dst"):
         places.update(table[side].take(rows).to_pylist())
     hosts = tuple(sorted(places.items(), key=lambda it: (-it[1], it[0])))
     return Hurt(
         int(under_way.sum()), int(failed.sum()), int(unfinished.sum()), int((slower & ~unfinished).sum()), usual, hosts,
-        hurt_jobs(run, root), int(by_ideal.sum()),
+        hurt_jobs(run, root), int(by_ideal.sum()), dependent,
     )  # fmt: skip
 
 
@@ -252,7 +297,7 @@ def _slower_than_peers(
     for entry in np.unique(entries[reached]).tolist():
         mine = entries == entry
         peers = slowdown[mine & ~reached & (slowdown > 0)]
-        if peers.size >= _PEERS:
+        if peers.size >= PEERS:
             beside |= mine & reached & (slowdown > SLOWER * float(np.median(peers)))
         else:
             by_ideal |= mine & reached & (slowdown > SLOW)
@@ -260,16 +305,20 @@ def _slower_than_peers(
 
 
 def reached_by(evidence: Evidence, root: Root) -> NDArray[np.int64]:
-    """Rows of messages over a cable of the root's port (of a whole device: of any), or over a port that it paused."""
+    """Rows of messages over a cable of the root, or over a port that it paused."""
+    over = [evidence.leave_by[port] for port in sorted(cables_of(evidence, root)) if port in evidence.leave_by]
+    return np.unique(np.concatenate(over)) if over else np.empty(0, np.int64)
+
+
+def cables_of(evidence: Evidence, root: Root) -> set[int]:
+    """PortIds of both ends of the cable of the root's port (of a whole device: of all), and of ports that it paused."""
     fabric = evidence.fabric
     node = fabric.by_name.get(root.device)
     if node is None:  # the root is a job
-        return np.empty(0, np.int64)
+        return set()
     own = {int(port) for port in node.ports if root.port in {"", fabric.ports[port].name}}
     cables = own | {int(fabric.ports[port].peer) for port in own}
-    cables |= {int(fabric.ports[it.port].peer) for it in evidence.pauses if int(it.origin.port) in own}
-    over = [evidence.leave_by[port] for port in sorted(cables) if port in evidence.leave_by]
-    return np.unique(np.concatenate(over)) if over else np.empty(0, np.int64)
+    return cables | {int(fabric.ports[it.port].peer) for it in evidence.pauses if int(it.origin.port) in own}
 
 
 def hurt_jobs(run: RunDir, root: Root) -> tuple[HurtJob, ...]:

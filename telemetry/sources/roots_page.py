@@ -71,21 +71,22 @@ def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False
     table = roots_table(rows, [it.root.rank for it in found], _note(view), parts)
     prose: list[Block] = []
     for it in found:
-        prose.append(Prose(_sentences(it.root, it.sure, missing_in(view)), STATUS_OF_RANK[it.root.rank]))
+        prose.append(Prose(_sentences(it.root, it.act, it.sure, missing_in(view)), STATUS_OF_RANK[it.root.rank]))
         prose.append(Prose(_beside(it)))
     return Section("roots", "Root causes", (table, *prose))
 
 
 def _beside(it: Incident) -> str:
     """Who was hurt, what changed, where to read on."""
-    return f"Hurt: {'; '.join(it.hurt.lines)}. Changed before: {it.change_line}. Read: {', '.join(it.reading)}."
+    routes = f" Routes: {it.routes}." if it.routes else ""
+    return f"Hurt: {'; '.join(it.hurt.lines)}.{routes} Changed before: {it.change_line}. Read: {', '.join(it.reading)}."
 
 
-def _sentences(root: Root, sure: float | None, missing: frozenset[str]) -> str:
+def _sentences(root: Root, act: str, sure: float | None, missing: frozenset[str]) -> str:
     """What it is and what to do; below UNKNOWN what is not known, and the counter that would decide."""
     meaning, evidence = MEANINGS[root.kind], "; ".join(root.evidence)
     if sure is None or sure >= UNKNOWN:
-        return f"{root.place}: {meaning.title}. {evidence}. First: {meaning.act}."
+        return f"{root.place}: {meaning.title}. {evidence}. First: {act}."
     counter = to_enable(root.kind, missing)
-    last = f"Enable {counter}: it would decide" if counter else f"If it is: {meaning.act}"
+    last = f"Enable {counter}: it would decide" if counter else f"If it is: {act}"
     return f"{root.place}: unknown; most likely {meaning.title} ({sure:.0%}). {evidence}. {last}."

@@ -178,7 +178,7 @@ def test_the_page_and_json_name_the_root_that_a_change_came_before(
     assert drift["change_before"]["text"] == "ECN marking off"
     assert drift["playbook"] == "ecn-wrong"
     assert "FabricEcnNeverMarks" in drift["runbooks"]
-    assert set(drift["hurt"]) == {"messages", "failed", "unfinished", "slower", "hosts", "jobs"}
+    assert set(drift["hurt"]) == {"messages", "failed", "unfinished", "slower", "hosts", "dependent", "jobs"}
 
 
 def test_the_headline_of_the_whole_run_is_its_first_root(drifted: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

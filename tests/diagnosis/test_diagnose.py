@@ -295,6 +295,21 @@ def test_a_bgp_speaker_that_crashes_is_the_root_of_its_sessions(diagnosed: Diagn
 
 
 @pytest.mark.parametrize(
+    ("fault", "kind"), [("bgp-crash", "bgp-down"), ("switch-crash", "switch-down")], ids=lambda it: it
+)
+@pytest.mark.parametrize("vxlan", [False, True])
+def test_what_other_leaves_discard_for_hosts_that_are_cut_off_is_no_fault_of_theirs(
+    fault: str, kind: str, vxlan: bool, diagnosed: Diagnose
+) -> None:
+    bgp = {"routing": "bgp", "bgp": {"update_delay": "200us", "fib_delay": "100us"}}
+    found = diagnosed(
+        scenario({"kind": fault, "switch": "leaf1", "at": "2ms"}, **bgp, **({"vxlan": {}} if vxlan else {}))
+    )
+    assert _first(kind, found).device == "leaf1"
+    assert "black-hole" not in {it.kind.value for it in found}
+
+
+@pytest.mark.parametrize(
     ("file", "changes", "kind", "devices"),
     [
         ("alerts/deadlock.yml", {}, "deadlock", {"s1", "s2", "s3", "s4"}),

@@ -111,6 +111,18 @@ def test_forwarding_that_changed_without_bgp_is_not_said_to_have_converged() -> 
     assert "converged" not in text
 
 
+def test_losses_while_timers_run_are_no_black_hole_that_routes_settled_on() -> None:
+    [lost] = convergence.blame(LOSSES, [event(150, 160)], [{"leaf1"}], 100 * US, unsettled={0})
+    assert (lost.packets, lost.converging) == (14, 14)
+    wait = "bgp.update_delay 50ms runs until 65ms at leaf1"
+    [(level, text)] = convergence.sentences(section(row(packets_lost=9, packets_lost_converging=9, pending=wait)))
+    assert level == "warning"
+    assert f"BGP had not converged when the run ended: {wait}; 9 packets lost" in text
+    assert "settled" not in text
+    [(level, text)] = convergence.sentences(section(row(convergence_ns=None, pending=wait)))
+    assert (level, f"no route changed by the end: {wait}" in text) == ("note", True)
+
+
 def test_metrics_cover_the_whole_run_and_are_absent_without_a_control_plane() -> None:
     # More events than the list has: the others count as well.
     found = section(

@@ -12,7 +12,7 @@ from small_study import SCENARIO
 
 from fabric.cli.main import main
 from fabric.errors import InputErrors
-from fabric.render.document import Table
+from fabric.render.document import Status, Table
 from fabric.studies.analysis import Analysis, CellFigures
 from fabric.studies.comparison import (
     BALANCERS,
@@ -90,6 +90,13 @@ def test_the_document_has_a_table_of_points_and_a_map_of_what_differs() -> None:
     ]
     assert len(by_key["drawings"].blocks) == 1
     assert document.verdict == "shortest 99th percentile of completion times: incast: dcqcn ecmp (1ms)"
+
+
+def test_values_that_are_printed_alike_have_no_best_and_what_differs_is_named() -> None:
+    of = plan(["dcqcn", "none"], [])
+    document = compose_comparison(found(of, [[1_000_000], [1_000_001]]), {}, complete=True)
+    assert document.verdict == "no difference in the 99th percentile of completion times: incast (1ms)"
+    assert document.status is Status.NEUTRAL
 
 
 def test_one_point_is_no_comparison() -> None:

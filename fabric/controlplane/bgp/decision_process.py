@@ -56,6 +56,12 @@ class DecisionProcess:
         if self._decision_timer.deadline_ns is None:
             self._timers.set(self._decision_timer, now_ns + self._config.update_delay_ns)
 
+    @property
+    def waiting(self) -> tuple[int, int] | None:
+        """When the next run is due, and the cause that scheduled it; None: none is."""
+        due_ns = self._decision_timer.deadline_ns
+        return None if due_ns is None else (due_ns, self._decision_timer.cause)
+
     def run_due(self, now_ns: int) -> None:
         """The end of every call of the speaker: report received routes, and run at once if the run is due."""
         self._report_received()

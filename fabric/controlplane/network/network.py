@@ -208,6 +208,11 @@ class Network:
         self._order += 1
         heapq.heappush(self._heap, (time_ns, self._order, self.cause.now, do, arguments))
 
+    def calls(self) -> Iterator[tuple[int, int, Callable[..., None], tuple[Any, ...]]]:
+        """(time, cause, call, its arguments) of what is scheduled, in no order."""
+        for time_ns, _, cause, do, arguments in self._heap:
+            yield time_ns, cause, do, arguments
+
     # ===== speakers =====
 
     def perform(self, switch: Switch, actions: Sequence[Action]) -> None:

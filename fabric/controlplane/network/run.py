@@ -9,6 +9,7 @@ from fabric.controlplane.network.config import ControlConfig
 from fabric.controlplane.network.events import ControlEvent
 from fabric.controlplane.network.forwarding import Ports
 from fabric.controlplane.network.network import Network
+from fabric.controlplane.network.pending import Pending, pending
 from fabric.controlplane.network.plan import ControlPlan
 from fabric.controlplane.network.record import (
     Alarm,
@@ -72,6 +73,8 @@ class ControlRun(ControlScript):
     egresses_at_start: tuple[Mapping[int, tuple[int, ...]], ...] = ()
     """Per router: host (row in the data plane) -> routers of the egress VTEPs for packets to the host."""
     egresses: tuple[EgressChange, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    """Timers that would have changed routes later, at the end of the simulation."""
 
 
 def run_control(
@@ -120,4 +123,5 @@ def run_control(
         tuple(recorder.convergence),
         egresses,
         tuple(recorder.egresses),
+        pending(network),
     )

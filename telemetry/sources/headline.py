@@ -1,0 +1,44 @@
+"""The first root cause of a run as the first line of its verdict, which is written without metrics.
+
+The diagnosis reads every sample and may take as long as a small run, so it is made only where a run has something to
+explain: a problem or warning, a pause, or a fault that had begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from fabric.controlplane.network.run import ControlRun
+from fabric.runs.rundir import RunDir
+from fabric.visible import command
+from telemetry.diagnosis.root import MEANINGS, Root
+from telemetry.sources.roots import roots_of
+from telemetry.sources.roots_table import and_more
+
+_LEVELS: Final = ("problem", "warning")
+"""By Root.rank; further ranks are no headline."""
+
+
+def is_suspicious(run: RunDir) -> bool:
+    """Whether a run shows something that a root cause may explain."""
+    summary = run.summary
+    if any(it["level"] in _LEVELS for it in summary["verdict"]) or summary["metrics"]["pfc.pause_frames"]:
+        return True
+    truth = run.truth()
+    end_ns = int(summary["stop"]["time_ns"])
+    return "start_ns" in truth.column_names and any(it < end_ns for it in truth["start_ns"].to_pylist())
+
+
+def headline(run: RunDir, control: ControlRun | None = None) -> tuple[str, str] | None:
+    """(level, text) of the first root; None where there is none that an operator acts on. Raises: RunDirError.
+
+    `control`: that of the run, where it is known already.
+    """
+    found: Sequence[Root] = roots_of(run, control=control) if is_suspicious(run) else ()
+    if not found or found[0].rank >= len(_LEVELS):
+        return None
+    first = found[0]
+    why = f" ({first.evidence[0]})" if first.evidence else ""
+    more = command("fabric", "explain", "roots", run.path)
+    return _LEVELS[first.rank], f"{MEANINGS[first.kind].title}: {first.place}{why}{and_more(len(found))}; see {more}"
