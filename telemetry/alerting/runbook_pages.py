@@ -40,6 +40,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "FabricPfcwdStorm": LEAF_PORT,
     "FabricSilentLoss": {**LEAF_PORT, "PEER": "peer_device", "PEERPORT": "peer_port"},
     "FabricSlowReceiver": {"HOST": "peer_device"},
+    "FabricSwitchDown": {"SWITCH": "device"},
     "FabricSwitchSilent": {"SWITCH": "device"},
     "FabricVictimFlows": {"HOST": "device"},
 }
