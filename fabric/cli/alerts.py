@@ -38,6 +38,7 @@ RUNBOOKS_FOLDER = "runbooks"
 _PAGER = "127.0.0.1:9095"
 _LISTEN = {"--emulator": "127.0.0.1:9464", "--alertmanager": "127.0.0.1:9093", "--prometheus": "127.0.0.1:9090"}
 """Where programs listen unless an option says otherwise; the defaults of telemetry/alerting/render.py."""
+_LOOPBACK = ("127.0.0.1", "localhost")
 _WHAT = "What, at the time when it fired"
 """Heading: the figures of a description go on after it."""
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
@@ -433,14 +434,14 @@ def _rules(args: argparse.Namespace) -> int:
     scrapes = prometheus_yaml(args.dilation, at["--emulator"], at["--alertmanager"])
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config), (PROMETHEUS_FILE, scrapes)):
         write_file(args.out / name, text)
-    write_runbooks(args.out / RUNBOOKS_FOLDER)
+    write_runbooks(args.out / RUNBOOKS_FOLDER, at["--emulator"])
     paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, PROMETHEUS_FILE, RUNBOOKS_FOLDER)]
     if args.json:
         print(json.dumps({"written": paths, "dilation": args.dilation}))
         return 0
     print("\n".join(paths))
     sys.stdout.flush()
-    for line in _next_commands(args.out, args.dilation, at):
+    for line in _next_commands(args.out, args.dilation, at, args.pager or PAGER_URL):
         streams.say(line)
     return 0
 
@@ -456,9 +457,9 @@ def _is_place(text: str) -> bool:
     return port > 0 and "/" not in host
 
 
-def _next_commands(folder: Path, dilation: float, at: Mapping[str, str]) -> list[str]:
+def _next_commands(folder: Path, dilation: float, at: Mapping[str, str], pager: str) -> list[str]:
     """What is done with the files: the programs that read them, with the options that they need. at: HOST:PORT by the
-    option that names a program.
+    option that names a program; pager: the webhook, of `fabric alerts pager` where it is on this machine.
     """
     debian = "prometheus-alertmanager"
     paced = dilation != DEFAULT_DILATION
@@ -471,7 +472,7 @@ def _next_commands(folder: Path, dilation: float, at: Mapping[str, str]) -> list
             *(("--dilation", f"{dilation:g}") if paced else ()),
             *(("--listen", at["--emulator"]) if at["--emulator"] != _LISTEN["--emulator"] else ()),
         ),
-        ("fabric", "alerts", "pager"),
+        *_pager_command(pager),
         (
             debian if which(debian) and not which("alertmanager") else "alertmanager",
             f"--config.file={folder / ALERTMANAGER_FILE}",
@@ -489,7 +490,7 @@ def _next_commands(folder: Path, dilation: float, at: Mapping[str, str]) -> list
         ),
     )
     return [
-        "to use them, each in a terminal of its own (docs/howto/alerts.md explains them):",
+        "to use them, each in a terminal of its own (docs/howto/alerts.md explains them; the scenario is an example):",
         *(f"  {command(*words)}" for words in programs),
         f"for another scenario, end them and empty {folder / 'prometheus'}: some alerts compare with the last hour",
     ]
@@ -504,6 +505,15 @@ def _tickets_beside(pager: str) -> str:
     if not parts.path.endswith("/pager"):
         return pager
     return urlunsplit(parts._replace(path=parts.path.removesuffix("pager") + "tickets"))
+
+
+def _pager_command(webhook: str) -> list[tuple[str, ...]]:
+    """The receiver that comes with the package, at the address of the webhook; none where that is another machine."""
+    parts = urlsplit(webhook)
+    if parts.scheme != "http" or parts.hostname not in _LOOPBACK:
+        return []
+    listen = f"{parts.hostname}:{parts.port or 80}"
+    return [("fabric", "alerts", "pager", *(("--listen", listen) if listen != _PAGER else ()))]
 
 
 def _is_webhook(text: str) -> bool:

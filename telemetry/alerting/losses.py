@@ -74,6 +74,20 @@ def _silent_switch(limit: float) -> Expr:
     return without(both(senders, none, "instance", "device"), hosts, "instance", "device")
 
 
+def _switch_down(limit: float) -> Expr:
+    """Switches to which more than `limit` ports of neighbours lead, none of which has carrier.
+
+    These ports decide, because a switch without power answers no scrape. The label `peer_device` is the switch as well,
+    as at these ports: Alertmanager compares labels of one name.
+    """
+    up = _at_peer(select("fabric_port_up"))
+    cables = above(Aggregate(Operator.COUNT, up, ("port",)), limit)
+    none = Binary(Symbol.LESS, Aggregate(Operator.MAX, up, ("port",)), Number(_HALF))
+    hosts = select("fabric_device_info", {"role": "host"})
+    found = without(both(cables, none, "instance", "device"), hosts, "instance", "device")
+    return Relabel(found, "peer_device", "device")
+
+
 def _frames(counter: str, pauses: str) -> Expr:
     return Binary(Symbol.SUBTRACT, increase(select(counter), MINUTE_S), increase(select(pauses), MINUTE_S))
 
@@ -106,6 +120,19 @@ def _outages(limit: float) -> Expr:
 
 
 PAGES: Final = (
+    Alert(
+        "FabricSwitchDown",
+        _switch_down,
+        1,
+        15,
+        Severity.CRITICAL,
+        "A switch is down: none of its cables has carrier.",
+        "None of {value:count} cables to {device} has carrier.",
+        "fabric-overview",
+        "device",
+        "One cable without carrier is the cable; all of them at once are the switch, its power, or somebody who shut "
+        "all of its ports.",
+    ),
     Alert(
         "FabricSwitchSilent",
         _silent_switch,

@@ -12,7 +12,7 @@ from telemetry.alerting.fit import FitAlert, fit_alerts
 from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.promql.model import Timing
 from telemetry.alerting.promql.text import duration, promql
-from telemetry.alerting.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, timing
+from telemetry.alerting.rules import EMULATOR, NOMINAL_DILATION, RECORDINGS, SCRAPE_S, timing
 from telemetry.alerting.runbook_pages import url
 
 RUNBOOKS: Final = "http://127.0.0.1:9090/user"
@@ -30,8 +30,7 @@ _PROMETHEUS_HEADER: Final = """\
 # rules.yml, which lies beside this file.
 """
 ALERTMANAGER: Final = "127.0.0.1:9093"
-EMULATOR: Final = "127.0.0.1:9464"
-"""Where Alertmanager and `fabric serve` listen unless they are told otherwise."""
+"""Where Alertmanager listens unless an option says otherwise."""
 
 
 class _Dumper(yaml.SafeDumper):

@@ -36,6 +36,8 @@ from telemetry.alerting.promql.model import (
 )
 from telemetry.catalogue.metrics import BY_NAME
 
+EMULATOR: Final = "127.0.0.1:9464"
+"""Where `fabric serve` listens unless --listen says otherwise."""
 NOMINAL_DILATION: Final = 15_000
 """Wall seconds per simulated second for which windows and `for` are written: 1 ms takes 15 s, one scrape interval."""
 SCRAPE_S: Final = 15

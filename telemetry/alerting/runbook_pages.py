@@ -18,6 +18,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from fabric import shipped
+from telemetry.alerting.rules import EMULATOR
 
 DEVICE: Final = {"DEVICE": "device"}
 LEAF_PORT: Final = {"LEAF": "device", "PORT": "port"}
@@ -39,6 +40,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "FabricPfcwdStorm": LEAF_PORT,
     "FabricSilentLoss": {**LEAF_PORT, "PEER": "peer_device", "PEERPORT": "peer_port"},
     "FabricSlowReceiver": {"HOST": "peer_device"},
+    "FabricSwitchDown": {"SWITCH": "device"},
     "FabricSwitchSilent": {"SWITCH": "device"},
     "FabricVictimFlows": {"HOST": "device"},
 }
@@ -115,11 +117,11 @@ def pages() -> dict[str, str]:
     return {f"{file.stem}.html": page(file.stem, file.read_text(encoding="utf-8")) for file in files}
 
 
-def write(folder: Path) -> None:
-    """All pages, in a folder for a web server."""
+def write(folder: Path, emulator: str = EMULATOR) -> None:
+    """All pages, in a folder for a web server. emulator: HOST:PORT that their commands ask."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text.replace(f"http://{EMULATOR}", f"http://{emulator}"), encoding="utf-8")
 
 
 def _html(text: str) -> str:

@@ -13,7 +13,7 @@ _RUNBOOKS: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.LANES_LOST: ("FabricLinkDegraded",),
     Kind.BAD_OPTIC: ("FabricFcsErrors",),
     Kind.SILENT_LOSS: ("FabricSilentLoss", "FabricRnicOutOfSequence"),
-    Kind.SWITCH_DOWN: ("FabricLinkDown", "FabricBgpPeerDown"),
+    Kind.SWITCH_DOWN: ("FabricSwitchDown", "FabricLinkDown", "FabricBgpPeerDown"),
     Kind.SWITCH_HANG: ("FabricSwitchSilent", "FabricBgpPeerDown"),
     Kind.BGP_DOWN: ("FabricBgpPeerDown",),
     Kind.EVPN_LOSS: ("FabricEvpnRouteLoss",),

@@ -235,14 +235,26 @@ def test_programs_at_other_ports_are_in_every_file_and_command(
 ) -> None:
     places = {"emulator": "127.0.0.1:9474", "alertmanager": "127.0.0.1:9193", "prometheus": "127.0.0.1:9190"}
     options = [word for name, place in places.items() for word in (f"--{name}", place)]
+    options += ["--pager", "http://127.0.0.1:9195/pager"]
     assert main(["alerts", "rules", "--out", str(tmp_path / "new"), *options]) == 0
     told = output.readouterr().err
     assert "--listen 127.0.0.1:9474" in told
+    assert "fabric alerts pager --listen 127.0.0.1:9195" in told
     assert all(f"--web.listen-address={places[name]}" in told for name in ("alertmanager", "prometheus"))
     prometheus = (tmp_path / "new" / "prometheus.yml").read_text()
     assert places["emulator"] in prometheus
     assert places["alertmanager"] in prometheus
     assert "http://127.0.0.1:9190/user/FabricPfcStorm.html" in (tmp_path / "new" / "rules.yml").read_text()
+    page = (tmp_path / "new" / "runbooks" / "FabricPfcStorm.html").read_text()
+    assert "fabric explain roots http://127.0.0.1:9474" in page
+    assert "9464" not in page
+
+
+def test_the_receiver_is_not_started_here_where_the_pager_is_elsewhere(
+    tmp_path: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["alerts", "rules", "--out", str(tmp_path / "new"), "--pager", "https://pager.example/hook"]) == 0
+    assert "fabric alerts pager" not in output.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,9 @@ def test_a_dilation_scales_every_window_and_every_for() -> None:
     short = {"1m": "4s", "3m": "12s", "5m": "20s", "10m": "40s", "20m": "1m20s", "1h": "4m"}
     assert windows[1] == [short[window] for window in windows[0]]
     holds = [[rule.get("for") for rule in group["rules"]] for group in (nominal, fast)]
-    assert holds[1] == [{**short, "30s": "2s", "1m30s": "6s", "2m": "8s"}.get(hold, hold) for hold in holds[0]]
+    assert holds[1] == [
+        {**short, "15s": "1s", "30s": "2s", "1m30s": "6s", "2m": "8s"}.get(hold, hold) for hold in holds[0]
+    ]
 
 
 @pytest.mark.parametrize("rule", RECORDINGS, ids=lambda rule: rule.name)
