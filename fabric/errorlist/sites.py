@@ -31,6 +31,8 @@ _SCHEMA, _YAML = "ValueError", "YamlError"
 COMPUTED: Final = "<the nearest name that there is, or what is allowed here>"
 """A hint that a function makes from the input."""
 _MAKES: Final = re.compile(r"raise |Problem\(|\.error\(|_sentence\(")
+_YIELDS: Final = "fabric.scenario."
+"""Packages whose generators make errors."""
 _CLASS: Final = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 
 
@@ -57,7 +59,10 @@ def sites(folders: Iterable[Path]) -> list[Site]:
     }
     raised = _below("\n".join(sources.values())) - _PASSED_ON
     return [
-        site for module, text in sources.items() if _MAKES.search(text) for site in _of_module(module, text, raised)
+        site
+        for module, text in sources.items()
+        if _MAKES.search(text) or (module.startswith(_YIELDS) and "yield " in text)
+        for site in _of_module(module, text, raised)
     ]
 
 

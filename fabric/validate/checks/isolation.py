@@ -87,19 +87,19 @@ def P20(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if drained and (device.sessions or facts.linked):
             text = f"traffic is kept away from the switch: {drained.value}"
             yield _of_line(device, drained, text, end_maintenance(device))
-        yield from _lengthened(facts, device)
+    yield from _lengthened(facts)
 
 
-def _lengthened(facts: Facts, device: Device) -> Iterator[Found]:
+def _lengthened(facts: Facts) -> Iterator[Found]:
     """Paths that a switch makes longer towards some of its neighbours of one AS number, and not towards the others."""
-    by_asn: dict[str, list[tuple[Session, Device, Use | None]]] = {}
-    for owner, session, peer in sessions(facts):
-        if owner is device and session.asn:
-            uses = [it for it in session.policies if not it.inbound and it.of_ipv4 and _lengthens(device, it)]
-            by_asn.setdefault(session.asn, []).append((session, peer, uses[0] if uses else None))
-    for its in by_asn.values():
-        even = sorted({peer.name for _, peer, use in its if use is None})
-        for session, peer, use in its if even else ():
+    groups: dict[tuple[str, str], list[tuple[Device, Session, Device, Use | None]]] = {}
+    for device, session, peer in sessions(facts):
+        if session.asn:
+            uses = (it for it in session.policies if not it.inbound and it.of_ipv4 and _lengthens(device, it))
+            groups.setdefault((device.name, session.asn), []).append((device, session, peer, next(uses, None)))
+    for its in groups.values():
+        even = sorted({peer.name for _, _, peer, use in its if use is None})
+        for device, session, peer, use in its if even else ():
             if use is not None:
                 text = f"{use.kind} {use.name} lengthens the path of every route towards {peer.name}"
                 yield Found(
