@@ -77,6 +77,10 @@ class Capabilities:
     """The loopback whose address the templates of BGP advertise where no line says what is; '': there are none."""
     classified_by_policies: bool = False
     """Only policies classify: without one a packet is in the default class."""
+    pfc_in_one_policy: bool = False
+    """Priorities with PFC are stated once, by a policy; those of ports, and the maps to groups and queues, follow."""
+    watchdog_timers_for_all_ports: bool = False
+    """The PFC watchdog has its timers for all ports, and a port states only whether it is on."""
     watchdog_default_ms: int = 0
     """Detection time that the system's own start of the PFC watchdog sets; 0: none is published."""
     watchdog_ports_per_step: int = 0
@@ -128,6 +132,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
     "nvue": Capabilities(
         "Cumulus Linux",
         group_memory_stated=True,
+        watchdog_timers_for_all_ports=True,
         shell_statements=True,
         # Cumulus Linux user guide, "Equal Cost Multipath Load Sharing"
         hash_seed_command="nv set system forwarding hash-seed {seed}",
@@ -150,6 +155,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
     "nxos": Capabilities(
         "Cisco NX-OS",
         classified_by_policies=True,
+        pfc_in_one_policy=True,
         # Nexus 9000 Unicast Routing Configuration Guide, "Configuring Load Sharing in the Unicast RIB"
         hash_seed_command="ip load-sharing address source-destination port source-destination universal-id {seed}",
         least_hash_seed=1,

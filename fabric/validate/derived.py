@@ -34,11 +34,12 @@ def stated(device: Device, other: Device, values: Values) -> Values:
             continue
         if port.lossless != far.lossless and (port.watched, far.watched) == (port.lossless, far.lossless):
             found.pop(("ports", name, "watched"), None)
-        if device.language == "nxos" and len(port.pfc_where) == _OF_A_CLASS and port.lossless and far.lossless:
+        of_a_class = device.capabilities.pfc_in_one_policy and len(port.pfc_where) == _OF_A_CLASS
+        if of_a_class and port.lossless and far.lossless:
             found.pop(("ports", name, "lossless"), None)
             shown = ",".join(map(str, sorted(port.lossless)))
             found["network_qos", *port.pfc_where[1:3], "value"] = shown, (*port.pfc_where[:3], "pause pfc-cos")
-        if device.language == "nvue" and (port.watchdog is None) != (far.watchdog is None):
+        if device.capabilities.watchdog_timers_for_all_ports and (port.watchdog is None) != (far.watchdog is None):
             found = {path: value for path, value in found.items() if path[:3] != ("ports", name, "watchdog")}
             found.pop(("ports", name, "watched"), None)
             place = ("interface", name, "qos", "pfc-watchdog", "state")
@@ -52,6 +53,6 @@ def stated(device: Device, other: Device, values: Values) -> Values:
 
 
 def _follows(device: Device, path: tuple[str, ...], where: Where) -> bool:
-    if device.language == "nxos" and path[:1] in {("maps",), ("global_maps",)}:
+    if device.capabilities.pfc_in_one_policy and path[:1] in {("maps",), ("global_maps",)}:
         return path[1] in _OF_NETWORK_QOS
     return path[:1] == ("pools",) and path[-1] == "size_bytes" and where[-1:] == ("roce",)

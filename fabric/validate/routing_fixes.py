@@ -408,7 +408,7 @@ def no_default(device: Device, stated: Stated) -> Fix:
     if device.capabilities.tables and not in_frr(device, where):
         row = Row(where, None)
         return Fix(device.name, "|".join(where), gone, row_command(where, None), (row,))
-    if device.language == "nvue":
+    if device.capabilities.shell_statements:
         words = where[:-1] if where[-1] == "enable" else where
         return Fix(device.name, stated.value, gone, f"nv unset {nvue_words(words)}")
     blocks = where[2 if in_frr(device, where) else 1 : -1]
