@@ -357,7 +357,15 @@ CASES: Final = (
         every_host(pfc_enable="4"),
         "hosts.json",
     ),
-    _nxos("every switch matches another DSCP", "M1", _ALL, "26", everywhere("match dscp 26", "match dscp 46"), "*.cfg"),
+    _nxos(
+        # All switches agree, and so do all hosts: the files do not say which of them is wrong.
+        "every switch matches another DSCP",
+        "M1",
+        "host1 default " + _ALL,
+        "26",
+        everywhere("match dscp 26", "match dscp 46"),
+        "*.cfg",
+    ),
     _eos(
         "the watchdog is switched off at an uplink",
         "W2",
