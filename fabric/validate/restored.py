@@ -53,16 +53,11 @@ def restored(findings: Sequence[Finding], network: Network, before: Network | No
     return found
 
 
-def settings_of(network: Network) -> dict[str, Host]:
-    """Every host with settings; `default` stands for all others."""
-    return {**network.hosts, **({} if network.default_host is None else {"default": network.default_host})}
-
-
 def _changed(network: Network, before: Network) -> dict[str, Fix]:
     """'host1.mtu' to the change that gives it the value of the baseline."""
-    old = settings_of(before)
+    old = before.stated_hosts
     found = {}
-    for name, host in settings_of(network).items():
+    for name, host in network.stated_hosts.items():
         was = old.get(name) or old.get("default")
         for setting in sorted(HOST_SETTINGS) if was is not None else ():
             value = getattr(was, setting)
