@@ -6,7 +6,7 @@ import pytest
 
 from fabric.configs.load import parse_device
 from fabric.validate.fix import lines
-from fabric.validate.fix.given_back import given_back
+from fabric.validate.fix.differences import differences
 from fabric.validate.fix.peers import blocks_of, change_of
 
 EOS = """\
@@ -111,5 +111,5 @@ def test_a_queue_of_eos_is_strict_or_not_by_one_statement(old: str, new: str) ->
     assert found == ([f"      {old}"], [f"      {new}"])
     device = parse_device(f"hostname leaf1\n{text}", "leaf1.cfg")
     own, before = (blocks_of(device, it) for it in (text, EOS_QUEUE.format(new)))
-    [[difference]] = given_back(device, own, before, "the baseline has it so")
+    [[difference]] = differences(device, own, before, "the baseline has it so")
     assert change_of(device, [difference]).statements == ("qos profile ROCE", "uc-tx-queue 3", new)

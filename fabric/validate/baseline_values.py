@@ -1,9 +1,9 @@
-"""A host's setting, or a port's speed, that the baseline has otherwise is what a finding asks to be changed back.
+"""The value of the baseline as the remedy of findings that a changed setting of a host, or speed of a port, causes.
 
-Which of two ends that disagree is wrong is not in the files; a setting of hosts that was changed, and that the finding
-shows, is. No switch is changed to follow it. So is the speed of a port that was changed alone: neither its profile nor
-the switch's marking follow. Where most ports of the switch were changed, or the port at the other end with it, the new
-speed is meant.
+Two ends that disagree do not show which one is wrong. Where the finding shows a setting of a host that differs from the
+baseline, the host is changed back, and no switch is changed to follow it. The speed of a port is changed back where it
+changed alone, because its profile and the marking of the switch did not follow. Where most ports of the switch changed,
+or the port at the other end with it, the new speed is intended.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from fabric.validate.remedies import (
     set_port,
 )
 
-SOURCE: Final = "the baseline has it so"
+BASELINE: Final = "the baseline has it so"
+"""Source of a change to the value of the baseline."""
 _OF_SPEED: Final = frozenset(("H3", "E5", "E7"))
 """Checks of what has to follow the speed of a port."""
 _COMMANDS: Final[Mapping[str, Callable[[Host, Any], Fix]]] = {
@@ -41,19 +42,15 @@ _COMMANDS: Final[Mapping[str, Callable[[Host, Any], Fix]]] = {
 """Settings with a command; the others are changed where the hosts file was made from."""
 
 
-def restored(findings: Sequence[Finding], network: Network, before: Network | None) -> list[Finding]:
-    """The findings, with the baseline's value as the remedy of those that show a changed setting of a host."""
+def with_baseline_values(findings: Sequence[Finding], network: Network, before: Network | None) -> list[Finding]:
+    """The findings; where a changed setting of a host or speed of a port causes one, its old value is the remedy."""
     if before is None:
         return list(findings)
-    changed, slower = _changed(network, before), _speeds(network, before)
-    found = []
-    for it in findings:
-        serious = it.severity >= Severity.WARN
-        found.append(_of_port(_of_host(it, changed), slower) if serious and (changed or slower) else it)
-    return found
+    settings, speeds = _settings(network, before), _speeds(network, before)
+    return [_of_port(_of_host(it, settings), speeds) if it.severity >= Severity.WARN else it for it in findings]
 
 
-def _changed(network: Network, before: Network) -> dict[str, Fix]:
+def _settings(network: Network, before: Network) -> dict[str, Fix]:
     """'host1.mtu' to the change that gives it the value of the baseline."""
     old = before.stated_hosts
     found = {}
@@ -63,7 +60,7 @@ def _changed(network: Network, before: Network) -> dict[str, Fix]:
             value = getattr(was, setting)
             if value is not None and value != getattr(host, setting):
                 made = _COMMANDS.get(setting, lambda it, to, its=setting: set_host(it, its, to, ""))(host, value)
-                found[f"{host.name}.{setting}"] = replace(made, source=SOURCE)
+                found[f"{host.name}.{setting}"] = replace(made, source=BASELINE)
     return found
 
 
@@ -103,7 +100,7 @@ def _speeds(network: Network, before: Network) -> dict[str, list[_Speed]]:
         if many or new.get(far.get((name, port_name), ("", ""))) == speed:
             continue
         port, old = device.ports[port_name], before.devices[name].ports[port_name].speed_mbps
-        fix = replace(set_port(device, port, "speed", old), source=SOURCE)
+        fix = replace(set_port(device, port, "speed", old), source=BASELINE)
         text = f"the baseline has {old} Mb/s at {port_name}"
         found.setdefault(name, []).append(_Speed((name, (*port.where, "speed")), fix, text))
     return found
