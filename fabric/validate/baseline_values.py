@@ -8,6 +8,7 @@ or the port at the other end with it, the new speed is intended.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -47,7 +48,9 @@ def with_baseline_values(findings: Sequence[Finding], network: Network, before: 
     if before is None:
         return list(findings)
     settings, speeds = _settings(network, before), _speeds(network, before)
-    return [_of_port(_of_host(it, settings), speeds) if it.severity >= Severity.WARN else it for it in findings]
+    return [
+        _of_port(_of_host(it, settings), speeds, network) if it.severity >= Severity.WARN else it for it in findings
+    ]
 
 
 def _settings(network: Network, before: Network) -> dict[str, Fix]:
@@ -76,6 +79,7 @@ def _of_host(finding: Finding, changed: Mapping[str, Fix]) -> Finding:
 class _Speed:
     """A port whose speed alone was changed."""
 
+    port: str
     root: Root
     fix: Fix
     text: str
@@ -93,23 +97,24 @@ def _speeds(network: Network, before: Network) -> dict[str, list[_Speed]]:
         and None not in (was.speed_mbps, port.speed_mbps)
         and was.speed_mbps != port.speed_mbps
     }
+    changed = Counter(name for name, _ in new)
     found: dict[str, list[_Speed]] = {}
     for (name, port_name), speed in new.items():
         device = network.devices[name]
-        many = 2 * sum(it[0] == name for it in new) > len(device.ports)
-        if many or new.get(far.get((name, port_name), ("", ""))) == speed:
+        if 2 * changed[name] > len(device.ports) or new.get(far.get((name, port_name), ("", ""))) == speed:
             continue
         port, old = device.ports[port_name], before.devices[name].ports[port_name].speed_mbps
         fix = replace(set_port(device, port, "speed", old), source=BASELINE)
         text = f"the baseline has {old} Mb/s at {port_name}"
-        found.setdefault(name, []).append(_Speed((name, (*port.where, "speed")), fix, text))
+        found.setdefault(name, []).append(_Speed(port_name, (name, (*port.where, "speed")), fix, text))
     return found
 
 
-def _of_port(finding: Finding, changed: Mapping[str, Sequence[_Speed]]) -> Finding:
-    its = changed.get(finding.device, ()) if finding.check.id in _OF_SPEED else ()
-    shown = {it.root for it in finding.evidence}
-    match = next((it for it in its if it.root in shown), its[0] if its and finding.check.id != "H3" else None)
+def _of_port(finding: Finding, speeds: Mapping[str, Sequence[_Speed]], network: Network) -> Finding:
+    """A finding of a port is of that port's speed alone; one of a profile or a switch is of any port's."""
+    its = speeds.get(finding.device, ()) if finding.check.id in _OF_SPEED else ()
+    port = finding.object.partition("|")[0]
+    match = next((it for it in its if it.port == port or port not in network.devices[finding.device].ports), None)
     if match is None:
         return finding
     return replace(finding, text=f"{finding.text}; {match.text}", fix=match.fix, root=match.root)
