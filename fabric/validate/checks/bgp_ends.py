@@ -344,14 +344,14 @@ _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))
     "P13",
     E,
     "the ends of a session are not authenticated alike",
-    condition="both ends of a session have a password, or neither; two that are written in clear are the same",
+    condition="both ends of a session have a password, or neither; passwords in clear text are equal",
     consequence="TCP segments without the right signature are dropped: the session stays down",
     remedy="configure the same password at both ends",
     source="RFC 2385 section 2; RFC 5925",
     leads_to="V8 V11 P22",
 )
 def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Of encrypted passwords no file says whether they are the same. No finding shows one."""
+    """Encrypted passwords are not compared: equal ones may differ in their text. No finding shows a password."""
     for device, session, peer in sessions(facts):
         back = other_end(facts, device, session, peer)
         if back is not None and session.password and not back.password:

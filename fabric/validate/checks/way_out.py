@@ -1,4 +1,4 @@
-"""P: the default route, announced where no packet can leave the fabric, and links that refuse what comes back."""
+"""P: default routes that are announced without a way out of the fabric, and strict checks of sources on its links."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _serves_hosts(facts: Facts, device: Device) -> bool:
 @check(
     "P27",
     W,
-    "a default route is announced where no way out is",
+    "a default route is announced without a way out",
     condition="a switch that announces the default route has a next hop or a neighbour outside of the files (error "
     "where no switch has one); where a switch without hosts announces it, none with hosts does",
     consequence="packets to all destinations that no other route covers come to this switch, which drops them, or "
@@ -86,7 +86,7 @@ def P27(facts: Facts) -> Iterator[Found]:  # noqa: N802
 @check(
     "P28",
     W,
-    "packets are dropped whose way back is another one",
+    "packets whose route back uses another link are dropped",
     condition="no link between switches takes packets only where the route to their source leads back over it, while "
     "its switch has links to several switches",
     consequence="packets that come over another link than the best route back are lost: after a failure, while a "
@@ -95,7 +95,7 @@ def P27(facts: Facts) -> Iterator[Found]:  # noqa: N802
     source="RFC 3704 section 2.2 (strict reverse path forwarding and asymmetric paths) and 2.4 (loose)",
 )
 def P28(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """At each port that states it; links of a switch with one neighbour have one way back."""
+    """At each port that states it. A switch with one neighbour has only one way back."""
     across: dict[str, dict[str, str]] = {}
     for wire in facts.wires:
         for near, other in ((wire.a, wire.b), (wire.b, wire.a)):
