@@ -1,7 +1,7 @@
 """Forms of FRR's lines outside of BGP, in the notation of `grammar`.
 
 Source: FRR user guide, "Basic", "Zebra", "Static Route Commands", "Route Maps", "Filtering", "OSPFv2", "BFD".
-They are tested as those of `bgp_lines`.
+Tested as those of `bgp_lines`.
 """
 
 from __future__ import annotations
