@@ -361,11 +361,15 @@ def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"the session to {back.neighbor} has no password, and {device.name} has one",
                 (shows(peer, back.where, "", back.neighbor), shows(device, session.where, "", session.neighbor)),
             )
-        elif back is not None and "" not in {session.secret, back.secret} and device.name < peer.name:
-            evidence = (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor))
+        elif back is not None and device.name < peer.name and _differ(session.secret, back.secret):
             text = f"the password of the session to {session.neighbor} is not that of {peer.name}; {UNDECIDED}"
-            if session.secret != back.secret:
-                yield Found(device.name, named(session.where), text, evidence)
+            ends = (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor))
+            yield Found(device.name, named(session.where), text, ends)
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two passwords are in clear text and not equal."""
+    return one != "" != other and one != other
 
 
 @check(

@@ -327,8 +327,9 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 fix=_usual_curve(facts, line, wred, inf),
             )
     for (name, profile), its in speeds.items():
-        if max(found := [speed for speed, _ in its.values()]) >= _SHARED_RATIO * min(found):
-            (most, _), device = Counter(found).most_common(1)[0], facts.network.devices[name]
+        found = [speed for speed, _ in its.values()]
+        if max(found) >= _SHARED_RATIO * min(found):
+            most, device = Counter(found).most_common(1)[0][0], facts.network.devices[name]
             item = device.wreds[profile]
             stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
             yield Found(
