@@ -15,7 +15,7 @@ from typing import Final
 from fabric.validate.baseline_values import BASELINE
 from fabric.validate.causes import Cause
 from fabric.validate.fix import spelling
-from fabric.validate.fix.differences import differences, paired, with_address
+from fabric.validate.fix.differences import differences, of_block, paired, with_address
 from fabric.validate.fix.peers import Peers, Usual, change_of
 from fabric.validate.fix.state import Change, State, of_fix
 from fabric.validate.manual import NOT_OF_PEERS
@@ -104,12 +104,9 @@ def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Ite
     device, was = peers.state.network.devices[name], old.state.network.devices.get(name)
     if was is None or was.capabilities is not device.capabilities:
         return
-    own, before = peers.blocks(device).get(path, {}), old.blocks(was).get(path)
-    if before is None:
-        return
-    for head in dict.fromkeys([*own, *before]):
-        if own.get(head) != before.get(head):
-            yield Usual(name, path, head, own.get(head), before.get(head), BASELINE, (*path, head))
+    before = old.blocks(was).get(path)
+    if before is not None:
+        yield from of_block(device, path, peers.blocks(device).get(path, {}), before, BASELINE)
 
 
 def of_baseline(now: State, cause: Cause, old: Peers) -> Iterator[tuple[Change, ...]]:
@@ -124,10 +121,10 @@ def of_baseline(now: State, cause: Cause, old: Peers) -> Iterator[tuple[Change, 
         was = old.state.network.devices.get(device.name)
         if was is not None and was.capabilities is device.capabilities:
             every.append(differences(device, peers.blocks(device), old.blocks(was), BASELINE))
-    units = [[_bound(now, its) for its in of_switch] for of_switch in every if of_switch]
-    yield from islice((unit for of_switch in units for unit in of_switch), _MOST)
-    whole = [tuple(it for unit in of_switch for it in unit) for of_switch in units]
-    yield from islice((its for its, of_switch in zip(whole, units, strict=True) if len(of_switch) > 1), _MOST)
+    groups = [[_bound(now, its) for its in of_switch] for of_switch in every if of_switch]
+    yield from islice((group for of_switch in groups for group in of_switch), _MOST)
+    whole = [tuple(it for group in of_switch for it in group) for of_switch in groups]
+    yield from islice((its for its, of_switch in zip(whole, groups, strict=True) if len(of_switch) > 1), _MOST)
     if len(whole) > 1:
         yield tuple(it for its in whole for it in its)
 
@@ -139,8 +136,8 @@ def _readdressed(now: State, cause: Cause) -> tuple[Change, ...]:
         device, asked = now.network.devices.get(fix.device), _ADDRESS_OF.fullmatch(fix.field)
         if device is not None and asked is not None and not fix.command:
             own = peers.blocks(device)
-            units = differences(device, own, with_address(own, asked[1], fix.value), cause.check.remedy)
-            found += [it for unit in units for it in _bound(now, unit)]
+            groups = differences(device, own, with_address(own, asked[1], fix.value), cause.check.remedy)
+            found += [it for group in groups for it in _bound(now, group)]
     return tuple(found)
 
 

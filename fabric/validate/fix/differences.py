@@ -7,7 +7,7 @@ has them. A group is a block with all that is in it, or a line that goes with th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -38,6 +38,15 @@ def paired(its: Iterable[Usual]) -> list[Usual]:
     return [replace(it, general=names.get(number, it.general)) for number, it in enumerate(rows)]
 
 
+def of_block(
+    device: Device, path: Path, own: Mapping[str, str], before: Mapping[str, str], source: str
+) -> Iterator[Usual]:
+    """The differences of one block, line by line; parameters as of `differences`."""
+    for head in dict.fromkeys([*own, *before]):
+        if own.get(head) != before.get(head):
+            yield Usual(device.name, path, head, own.get(head), before.get(head), source, (*path, head))
+
+
 def differences(device: Device, own: Blocks, before: Blocks, source: str) -> list[list[Usual]]:
     """Every difference of a switch from its baseline, in groups.
 
@@ -48,12 +57,7 @@ def differences(device: Device, own: Blocks, before: Blocks, source: str) -> lis
     found: list[Usual] = []
     for path, stated in own.items():
         if path in before:
-            was = before[path]
-            found += paired(
-                Usual(device.name, path, head, stated.get(head), was.get(head), source, (*path, head))
-                for head in dict.fromkeys([*stated, *was])
-                if stated.get(head) != was.get(head)
-            )
+            found += paired(of_block(device, path, stated, before[path], source))
         elif _top(device, path, before) == path and not _is_line(path, before):
             found += _taken_away(device, path, stated, source)
     for path, stated in before.items():
