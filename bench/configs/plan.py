@@ -39,7 +39,7 @@ SHAPES: Final = {
 }
 _PLANNED: Final = 2
 """Leaves, and spines, of the plan of tests/mistakes. The other switches have none of the addresses that mistakes
-mistype theirs to: a neighbour 10.1.0.5 in place of 10.1.0.1 has to be an address of nobody."""
+mistype theirs to: a neighbour 10.1.0.5 in place of 10.1.0.1 has to be an address that no switch has."""
 _OTHER_WAYS: Final = 128
 """Added to the last byte of a leaf's addresses to further spines."""
 _CORE_ASN: Final = 65_050

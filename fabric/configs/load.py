@@ -129,11 +129,7 @@ def load_network(
         if device.capabilities.headroom_from_table:
             add_run_time_buffers(device, network.tables.find(device.hwsku, device.platform))
     settle_roce_dscps(network)
-    every = [
-        nic
-        for host in (*network.hosts.values(), *([network.default_host] if network.default_host else []))
-        for nic in (host.nics.values() or [host])
-    ]
+    every = [nic for host in network.stated_hosts.values() for nic in (host.nics.values() or [host])]
     if every:
         network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))
         network.cnp_dscps = tuple(sorted({host.cnp_dscp for host in every}))

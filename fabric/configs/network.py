@@ -123,6 +123,11 @@ class Network:
         """Whether the hosts' settings were given rather than assumed."""
         return self.default_host is not None or bool(self.hosts)
 
+    @property
+    def stated_hosts(self) -> dict[str, Host]:
+        """Every host with settings, by name; 'default' stands for all others."""
+        return {**self.hosts, **({} if self.default_host is None else {"default": self.default_host})}
+
     def host(self, name: str, port: str = "") -> Host | None:
         """A host's settings, of its NIC that has a link's port if it is known; the default ones where it has none."""
         found = self.hosts.get(name) or self.default_host

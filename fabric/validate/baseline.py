@@ -17,7 +17,6 @@ from fabric.validate import derived
 from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
-from fabric.validate.restored import settings_of
 from fabric.validate.runner import Verdict
 from fabric.validate.segment_words import segment_lines
 
@@ -118,7 +117,7 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
 
 def _of_hosts(old: Network, new: Network) -> Iterator[str]:
     """Settings of hosts that differ; the same change of many hosts is one line. `default` stands for all others."""
-    before, after = map(settings_of, (old, new))
+    before, after = old.stated_hosts, new.stated_hosts
     if not before or not after:
         if before or after:
             yield f"settings of hosts: {'removed' if before else 'added'}"

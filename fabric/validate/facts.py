@@ -223,7 +223,7 @@ class Facts:
     @cached_property
     def roce_mtu(self) -> int:
         """The largest RoCE MTU of the hosts; 4096 where none is stated."""
-        hosts = [*self.network.hosts.values(), *filter(None, [self.network.default_host])]
+        hosts = list(self.network.stated_hosts.values())
         return max((host.roce_mtu or 0 for host in hosts), default=0) or ROCE_MTU_BYTES
 
     @cached_property
@@ -318,7 +318,7 @@ class Facts:
         Where no host's is, those of the baseline count: a mark that was changed, and that no switch was changed for.
         Else the one DSCP that every port with PFC has in a lossless class: switches that agree are not all wrong.
         """
-        hosts = [*self.network.hosts.values(), *filter(None, [self.network.default_host])]
+        hosts = list(self.network.stated_hosts.values())
         good = [host.roce_dscp for host in hosts if self.usual_class(host.roce_dscp) is not None]
         if not good and self.before is not None:
             good = [dscp for dscp in self.before.roce_dscps if self.usual_class(dscp) is not None]

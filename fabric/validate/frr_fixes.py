@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from fabric.configs.model import Device, Meant, Where
 from fabric.validate.commands import quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES
-from fabric.validate.remedies import Fix
+from fabric.validate.remedies import Fix, written
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,7 +41,7 @@ def fix_in_frr(device: Device, where: Where, field: str, value: str, lines: str)
 def spelled_in_frr(device: Device, where: Where, meant: Collection[Meant]) -> Fix | None:
     """Mistyped lines of the file that a construct is in, as they were meant; None where that is not known.
 
-    FRR runs no line that it refused, so the command only states what was meant; the file loses what was mistyped.
+    The command states what was meant alone, because FRR refused the mistyped line; in the file that line is replaced.
     """
     its = list(meant)
     if not its:
@@ -50,12 +50,9 @@ def spelled_in_frr(device: Device, where: Where, meant: Collection[Meant]) -> Fi
     for before, it in pairwise(its):
         wanted += it.new[next(n for n in range(len(it.new)) if it.new[: n + 1] != before.new[: n + 1]) :]
     gone = tuple(line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}"))
-    what = f"write '{its[0].new[-1]}'" + (f" in '{its[0].new[-2]}'" if len(its[0].new) > 1 else "")
-    command = vtysh(BETWEEN_LINES.join(wanted))
-    file = device.beside[where[0]][0]
-    return Fix(
-        device.name, "|".join(its[0].new[-2:]), its[0].new[-1], command, what=what, file=file, in_file=(*gone, *wanted)
-    )
+    field, command, file = "|".join(its[0].new[-2:]), vtysh(BETWEEN_LINES.join(wanted)), device.beside[where[0]][0]
+    in_file = (*gone, *wanted)
+    return Fix(device.name, field, its[0].new[-1], command, what=written(its[0]), file=file, in_file=in_file)
 
 
 def typed(command: str) -> tuple[str, ...]:

@@ -323,10 +323,10 @@ class Routes:
     def _hurt_shortest(
         self, tree: Tree, bad: Mapping[End, frozenset[Root]], bundles: dict[int, _Bundles]
     ) -> dict[str, Hurt]:
-        """What hurts the shortest paths from each switch that has a bad end before it; of the others nothing.
+        """What hurts the shortest paths from each switch whose paths pass a bad end; {} where no path does.
 
-        As `_hurt`, for a tree whose next hops are along the links and without a loop: only what lies between the bad
-        ends and the destination is looked at.
+        As `_hurt`, for a tree whose next hops are along the links and without a loop: only the switches before and
+        behind the bad ends are visited.
         """
         senders = {end[0] for end in bad} | {self.facts.peers[end][0] for end in bad if end in self.facts.peers}
         wanted = {
@@ -392,7 +392,7 @@ class Routes:
     def _may_wait_in_a_circle(self) -> bool:
         """Whether the graph of the ports would have a cycle, if every switch sent to every destination.
 
-        Without the ports of switches that pass nothing on: they wait for nobody.
+        Without the ports of switches that pass nothing on: they wait for no other port.
         """
         passing = {to for tree in self.trees for at in tree.changes() for to in tree.near[at] if tree.next_hops.get(to)}
         follows: dict[Any, dict[Any, None]] = {}

@@ -105,8 +105,8 @@ def bind_headroom(device: Device, where: Where, name: str, fields: Mapping[str, 
 def spelled_right(device: Device, meant: Collection[Meant]) -> Fix | None:
     """Mistyped parts of a file as they were meant; None where that is not known.
 
-    The command states what was meant and does not take away what was mistyped, unless the database of the switch may
-    have it (SONiC's takes any field).
+    The command states what was meant. It removes what was mistyped only from SONiC's database, which takes any field;
+    other switches refused it.
     """
     its = list(meant)
     if not its:
@@ -122,10 +122,13 @@ def spelled_right(device: Device, meant: Collection[Meant]) -> Fix | None:
         gone = [f"nv unset {' '.join(map(quote, it.old))}" for it in its]
         return Fix(device.name, shown, value, BETWEEN_COMMANDS.join(wanted), in_file=(*gone, *wanted))
     wanted = [line for it in its for line in it.new]
-    gone = [line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}", it.new[-1])]
-    in_file = tuple(gone)
-    what = f"write '{its[0].new[-1]}'" + (f" in '{its[0].new[-2]}'" if len(its[0].new) > 1 else "")
-    return Fix(device.name, shown, value, BETWEEN_LINES.join(wanted), what=what, in_file=in_file)
+    in_file = tuple(line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}", it.new[-1]))
+    return Fix(device.name, shown, value, BETWEEN_LINES.join(wanted), what=written(its[0]), in_file=in_file)
+
+
+def written(meant: Meant) -> str:
+    """A line that was meant, with the block that it is in, as a change in words."""
+    return f"write '{meant.new[-1]}'" + (f" in '{meant.new[-2]}'" if len(meant.new) > 1 else "")
 
 
 def remove_limit(device: Device, limit: Limit) -> Fix:

@@ -10,6 +10,7 @@ from typing import Final
 
 from fabric.configs.model import Unread
 from fabric.configs.network import Network
+from fabric.validate.baseline_values import with_baseline_values
 from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.checks.registry import CHECKS
@@ -17,7 +18,6 @@ from fabric.validate.facts import Facts
 from fabric.validate.headroom_need import headroom_text
 from fabric.validate.hidden import Behind, Gone
 from fabric.validate.proofs import Proof, counted
-from fabric.validate.restored import restored
 from fabric.validate.suppress import Suppression
 
 _DIGITS: Final = re.compile(r"([0-9]+)")
@@ -98,7 +98,7 @@ def validate(
     """Run every check on a network, or those named; a baseline says which of two values that disagree is new."""
     facts = Facts(network, before=before)
     found = [finding for check in CHECKS.values() if only is None or check.id in only for finding in check.run(facts)]
-    kept, hidden = _split(restored(found, network, before), suppressions)
+    kept, hidden = _split(with_baseline_values(found, network, before), suppressions)
     return Verdict(
         kept,
         hidden,

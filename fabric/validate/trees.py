@@ -1,9 +1,9 @@
 """Trees of next hops: one for each destination, those of twins as a few differences from another one.
 
-Two switches with hosts are twins if they have the same neighbours: the leaves of a pod. To exchange them leaves the
-fabric's links as they are, so that the tree to one follows from the tree to the other: the neighbours deliver to
-another switch, and the two change places. A fabric of 10,000 switches has 8,640 leaves and 160 trees that are no
-twin's, and each twin differs at some ten switches.
+Two switches with hosts are twins if they have the same neighbours, as the leaves of a pod have. Exchanging them maps
+the fabric's links on themselves, so the tree to one follows from the tree to the other: the neighbours deliver to the
+other switch, and the two change places. In a fabric of 160 pods of 54 leaves, 160 of the 8,640 trees are whole, and
+each of the others differs from one of them at some ten switches.
 """
 
 from __future__ import annotations

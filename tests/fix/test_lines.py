@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fabric.configs.load import parse_device
 from fabric.validate.fix import lines
+from fabric.validate.fix.differences import differences
+from fabric.validate.fix.peers import blocks_of, change_of
 
 EOS = """\
 hostname leaf1
@@ -33,6 +36,14 @@ interface nve1
     mcast-group 239.1.1.1
 interface Vlan100
   mtu 9216
+"""
+
+
+EOS_QUEUE = """\
+qos profile ROCE
+   uc-tx-queue 3
+      {}
+      bandwidth percent 90
 """
 
 
@@ -91,3 +102,14 @@ def test_the_depth_of_a_change_is_the_number_of_blocks_that_are_left() -> None:
     assert lines.depth(("router bgp 65001", "address-family evpn", "neighbor 10.0.0.1 activate")) == 2
     assert lines.depth(("router bgp 1", "neighbor 10.0.0.1", "address-family l2vpn evpn", "send-community both")) == 3
     assert lines.depth(("ip routing",)) == 0
+
+
+@pytest.mark.parametrize(("old", "new"), [("priority strict", "no priority"), ("no priority", "priority strict")])
+def test_a_queue_of_eos_is_strict_or_not_by_one_statement(old: str, new: str) -> None:
+    text = EOS_QUEUE.format(old)
+    found = _line(text, ("qos profile ROCE", "uc-tx-queue 3", new))
+    assert found == ([f"      {old}"], [f"      {new}"])
+    device = parse_device(f"hostname leaf1\n{text}", "leaf1.cfg")
+    own, before = (blocks_of(device, it) for it in (text, EOS_QUEUE.format(new)))
+    [[difference]] = differences(device, own, before, "the baseline has it so")
+    assert change_of(device, [difference]).statements == ("qos profile ROCE", "uc-tx-queue 3", new)

@@ -56,7 +56,7 @@ class Switch:
 
     @property
     def paths(self) -> int:
-        """Equal paths that BGP may use: one over each spine, and four at least, as the mistakes have it."""
+        """Equal paths that BGP may use: one over each spine, and at least four, which the edits of mistakes expect."""
         return max(4, sum(not port.to_host for port in self.ports)) if self.leaf else 4
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.mistakes.mistake import Mistake, both, put, replaced
+from tests.mistakes.mistake import Edit, Mistake, both, put, replaced
 
 _EUP, _NUP = "   ip address 10.1.0.0/31\n", "  ip address 10.1.0.0/31\n"
 _BGP: Final = ("vrf", "default", "router", "bgp")
 _STRICT: Final = "ip verify unicast source reachable-via rx\n"
+
+
+def _management(
+    language: str, file: str, edit: Edit, *, of: str = "the hosts' subnet", address: str = "172.16.100.9"
+) -> Mistake:
+    return Mistake(language, f"a management address of {of}", "I11", "leaf1", address, file, edit)
+
 
 CASES: Final = (
     Mistake(
@@ -96,45 +103,31 @@ CASES: Final = (
         "leaf1.cfg",
         replaced(_NUP, f"{_NUP}  {_STRICT}"),
     ),
-    Mistake(
+    _management(
         "eos",
-        "a management address of the hosts' subnet",
-        "I11",
-        "leaf1",
-        "172.16.100.9",
         "leaf1.cfg",
         replaced(
             "interface Loopback0\n", "interface Management1\n   ip address 172.16.100.9/24\n!\ninterface Loopback0\n"
         ),
     ),
-    Mistake(
+    _management(
         "nxos",
-        "a management address of the hosts' subnet",
-        "I11",
-        "leaf1",
-        "172.16.100.9",
         "leaf1.cfg",
         replaced(
             "\ninterface loopback0\n",
             "\ninterface mgmt0\n  vrf member management\n  ip address 172.16.100.9/24\ninterface loopback0\n",
         ),
     ),
-    Mistake(
+    _management(
         "nvue",
-        "a management address of the hosts' subnet",
-        "I11",
-        "leaf1",
-        "172.16.100.9",
         "leaf1.yaml",
         put("interface", "eth0", value={"type": "eth", "ip": {"address": {"172.16.100.9/24": {}}, "vrf": "mgmt"}}),
     ),
-    Mistake(
+    _management(
         "sonic",
-        "a management address of a link",
-        "I11",
-        "leaf1",
-        "10.1.0.0",
         "leaf1.json",
         put("MGMT_INTERFACE", value={"eth0|10.1.0.0/24": {"gwaddr": "10.1.0.254"}}),
+        of="a link",
+        address="10.1.0.0",
     ),
 )

@@ -52,7 +52,7 @@ def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
         "N5",
         "N6",
         "N7",
-        "V20",  # tests/fix/test_given_back.py
+        "V20",  # tests/fix/test_baseline_repairs.py
         "D9",
         "D10",
         "H10",

@@ -58,6 +58,21 @@ def _fabric(language: str, pods: int, folder: Path) -> Path:
     return folder
 
 
+def test_default_routes_of_all_switches_take_work_in_proportion(tmp_path: Path) -> None:
+    work = []
+    for pods in (2, 4):
+        folder = _fabric("eos", pods, tmp_path / str(pods))
+        for file in folder.glob("*.cfg"):
+            text = file.read_text(encoding="utf-8")
+            text = text.replace("   address-family ipv4\n", "   address-family ipv4\n      network 0.0.0.0/0\n", 1)
+            file.write_text(text.replace("router bgp", "ip route 0.0.0.0/0 Null0\n!\nrouter bgp", 1), encoding="utf-8")
+        facts = Facts(load_network([folder]))
+        lines, found = _lines(lambda facts=facts: list(CHECKS["P27"].run(facts)))  # type: ignore[misc]
+        assert len(found) == len(facts.devices)
+        work.append(lines)
+    assert work[1] <= _LIMIT * work[0] + _SPARE
+
+
 def _work(network: Network) -> dict[str, int]:
     """Check, or what is done with the findings, to its lines."""
     found = {}

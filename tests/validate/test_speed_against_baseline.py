@@ -11,7 +11,7 @@ from fabric.validate.checks.base import Severity
 from fabric.validate.fix.told import with_remedies
 from fabric.validate.judge import Request, judge
 from fabric.validate.runner import Verdict
-from tests.mistakes.mistake import good, write
+from tests.mistakes.mistake import both, good, put, write
 
 FILES = {
     "eos": ("leaf1.cfg", "speed 400g-8", "speed 40g"),
@@ -49,3 +49,19 @@ def test_the_speed_of_one_host_port_is_put_back(language: str, tmp_path: Path) -
 def test_the_speed_of_most_ports_is_a_new_one(tmp_path: Path) -> None:
     found = _changed("sonic", -1, tmp_path)
     assert not [it for it in found.findings if "the baseline has 400000" in it.text and it.check.id in {"H3", "E5"}]
+
+
+def test_a_finding_of_another_port_keeps_its_own_remedy(tmp_path: Path) -> None:
+    files = good("sonic")
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        write("sonic", files, tmp_path / folder)
+        files["leaf1.json"] = both(
+            put("PORT", "Ethernet16", "speed", value="40000"),
+            put("WRED_PROFILE", "W", "green_min_threshold", value="4000"),
+        )(files["leaf1.json"])
+    found = judge(Request([tmp_path / "new"], baseline=tmp_path / "old")).findings
+    of_ports = [it for it in found if it.check.id == "E5" and it.device == "leaf1" and "|" in it.object]
+    changed = [it.object for it in of_ports if "the baseline has 400000" in it.text]
+    assert changed == ["Ethernet16|3"]
+    assert len(of_ports) > 1

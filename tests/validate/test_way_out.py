@@ -35,6 +35,7 @@ def _said(folder: Path, **edits: Edit) -> list[tuple[str, str, str]]:
         ({"leaf1": _SENDS}, [("P27", "ERROR", "leaf1")]),
         ({"leaf1": both(_SENDS, _route("192.0.2.1"))}, []),  # the only way out: a border leaf
         ({"leaf1": both(_SENDS, _route("10.1.0.1"))}, [("P27", "ERROR", "leaf1")]),  # over a spine, which has none
+        ({"leaf1": both(_SENDS, _route("Ethernet3/1"))}, [("P27", "ERROR", "leaf1")]),  # the link to that spine
         ({"spine1": both(_SPINE_SENDS, _route("192.0.2.1"))}, []),
         ({"spine1": both(_SPINE_SENDS, _route("192.0.2.1")), "leaf1": _SENDS}, [("P27", "WARN", "leaf1")]),
         (

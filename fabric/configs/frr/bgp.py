@@ -276,7 +276,7 @@ def _sessions(reader: TextReader, instance: _Instance) -> Iterable[Session]:
 
 
 def _is_missing(reader: TextReader, source: str) -> bool:
-    """Whether a source is an interface that the switch has not. Linux's own loopback is in no file."""
+    """Whether a source is an interface that the switch does not have. Linux's `lo` need not be in a file."""
     known = {it.lower() for it in (*reader.device.addresses, *reader.device.ports)}
     loopbacks = any(it.startswith("lo") for it in known)
     return loopbacks and not is_address(source) and source != "lo" and source.lower() not in known

@@ -1,6 +1,7 @@
 """Forms of the lines of `router bgp`, its address families and its VNIs, in the notation of `grammar`.
 
-Source: FRR user guide, "BGP" and "EVPN"; tests/configs/test_frr_grammar.py asks vtysh about each of them.
+Source: FRR user guide, "BGP" and "EVPN". tests/configs/test_frr_grammar.py draws lines from the definitions of the
+installed vtysh, and none that vtysh accepts may be wrong here; lines of later releases are from the guide alone.
 """
 
 from __future__ import annotations

@@ -11,10 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 
-from fabric.configs.text.spelling import is_slip
+from fabric.configs.text.spelling import is_address, is_slip
 
 _SIGN: Final = re.compile(r"[][<>{}|]|[^][<>{}|\s]+")
 _RANGE: Final = re.compile(r"(\d+)-(\d+)")
@@ -25,19 +24,11 @@ _DIGITS: Final = str.maketrans("OoIl", "0011")
 
 
 def _is_ipv4(word: str) -> bool:
-    try:
-        IPv4Address(word)
-    except AddressValueError:
-        return False
-    return True
+    return ":" not in word and is_address(word)
 
 
 def _is_ipv6(word: str) -> bool:
-    try:
-        IPv6Address(word)
-    except AddressValueError:
-        return False
-    return True
+    return ":" in word and is_address(word)
 
 
 def _is_prefix(word: str, address: Callable[[str], bool], most: int) -> bool:
@@ -46,7 +37,7 @@ def _is_prefix(word: str, address: Callable[[str], bool], most: int) -> bool:
 
 
 def _is_peer(word: str) -> bool:
-    """A neighbour: an address, or the name of a group or an interface, which is nothing like an address."""
+    """A neighbour: an address, or the name of a group or an interface, which does not look like an address."""
     if re.fullmatch(r"(?:[\dOoIl]+\.){2,}[\dOoIl]*", word):
         return _is_ipv4(word)
     return ":" not in word or _is_ipv6(word)
@@ -205,17 +196,18 @@ def _of_word(places: list[_State], begin: list[str], word: str, rest: list[str])
 
 def _lacking(places: list[_State], begin: list[str], words: list[str]) -> Iterator[tuple[int, Slip]]:
     """A line that would be one with another word before `words`, the first of which no place takes."""
-    found = {
-        key: (full, any(it.kind in _ANY_WORD for at in _closed([following]) for it, _ in at.values))
-        for place in places
-        for key, following in place.words.items()
-        if len(key) > 2 and not key.startswith(words[0])
-        if len(begin) > 1 or not any(it.kind in _ANY_WORD for at in _closed([following]) for it, _ in at.values)
-        if (full := _ended([following], words, off=False)) is not None
-    }
-    if found and _after(places, words[0]) is None:
-        meant = [" ".join((*begin, key, *full)) for key, (full, _) in found.items()]
-        some = " or ".join(f"'{it}'" for it in sorted(found, key=lambda it: (found[it][1], it))[:3])
+    if _after(places, words[0]) is not None:
+        return
+    found: dict[str, tuple[bool, list[str]]] = {}
+    for key, following in ((key, it) for place in places for key, it in place.words.items()):
+        any_word = any(it.kind in _ANY_WORD for at in _closed([following]) for it, _ in at.values)
+        full = _ended([following], words, off=False)
+        # After the first word of a line, a word that takes anything behind it would fit every mistake.
+        if full is not None and len(key) > 2 and not key.startswith(words[0]) and (len(begin) > 1 or not any_word):
+            found[key] = any_word, full
+    if found:
+        meant = [" ".join((*begin, key, *full)) for key, (_, full) in found.items()]
+        some = " or ".join(f"'{it}'" for it in sorted(found, key=lambda it: (found[it][0], it))[:3])
         yield 4, Slip(f" lacks a word before '{words[0][:40]}': {some}", meant[0] if len(meant) == 1 else "")
 
 
@@ -298,6 +290,7 @@ def _word(sign: str, place: _State) -> _State:
 
 
 def _branches(kind: str, parts: list[list[str]], place: _State) -> _State:
+    """The place behind alternatives: `<`: one of them; `[`: one or none; `{`: any number of them, in any order."""
     behind = _State()
     if kind == "{":
         place.empty.append(behind)
@@ -314,6 +307,7 @@ def _branches(kind: str, parts: list[list[str]], place: _State) -> _State:
 
 
 def _closing(signs: list[str], begin: int) -> int:
+    """The index of the bracket that closes the one at `begin`."""
     depth = 0
     for number in range(begin, len(signs)):
         depth += (signs[number] in "[<{") - (signs[number] in "]>}")
@@ -323,6 +317,7 @@ def _closing(signs: list[str], begin: int) -> int:
 
 
 def _parts(signs: list[str]) -> list[list[str]]:
+    """The alternatives between the bars outside of inner brackets."""
     parts, depth = [list[str]()], 0
     for sign in signs:
         depth += (sign in "[<{") - (sign in "]>}")

@@ -1,8 +1,8 @@
 """Lines that FRR refuses: a word mistyped, a number out of range, a line that ends too early or is of another block.
 
 Each is a defect that names the line that was meant. vtysh refuses such a line and reads on, so that the setting is
-missing. Where one line alone was meant, the readers go on with that: what follows from its absence is no finding of its
-own. A line that no form is near is left to the readers, which list it: FRR has more lines than are known here.
+missing. Where only one line can be meant, the readers use it, so that its absence causes no further findings. A line
+that is near no form is left to the readers, which list it: FRR has more lines than the tables of forms.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _OPENS: Final = (
     ("router bgp", re.compile(r"address-family l2vpn evpn"), "address-family l2vpn evpn"),
     ("address-family l2vpn evpn", re.compile(r"vni \d+"), "vni NUMBER"),
 )
-"""A block, the line of it that opens another one, and that one's name. Blocks that are not here are not looked into."""
+"""A block, the line of it that opens another one, and that one's name. Lines in other blocks are not checked."""
 _NO_COMMAND: Final = re.compile(r"(?:Building|Current) configuration.*|quit|end")
 """What vtysh prints around a configuration, and words that leave a block."""
 _LOOSE: Final = "interface NAME"
-"""The block of which some forms are no more than the first words of a protocol's."""
+"""The block of which some forms have only the first words of a protocol's lines, so that any line may fit."""
 _SURE: Final = 2
-"""Repairs that are nearer are what was meant."""
+"""A slip of a lower cost is taken for what was meant without a look at other blocks."""
 _IN_INSTANCE: Final = 2
 """Lines of the path of a line of `router bgp`."""
 
@@ -138,7 +138,7 @@ def _below(block: Line) -> Iterator[Where]:
 
 
 def report(reader: FrrReader, left: list[tuple[Line, Where, str]]) -> None:
-    """A defect for each line that no reader found fault with; lines that no form is near are not understood."""
+    """A defect for each wrong line in which no reader found one; a line that is near no form is not understood."""
     faulty = {reader.lines.line(it.where) for it in reader.device.defects}
     for line, path, text in left:
         if not text:  # of a newer release, or wrong in more than one way: listed where no reader judges it

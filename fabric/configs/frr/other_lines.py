@@ -1,7 +1,7 @@
 """Forms of FRR's lines outside of BGP, in the notation of `grammar`.
 
-Source: FRR user guide, "Basic", "Zebra", "Static Route Commands", "Route Maps", "Filtering", "OSPFv2", "BFD";
-tests/configs/test_frr_grammar.py asks vtysh about each of them.
+Source: FRR user guide, "Basic", "Zebra", "Static Route Commands", "Route Maps", "Filtering", "OSPFv2", "BFD".
+Tested as those of `bgp_lines`.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ INTERFACE: Final = (
     "<isis|openfabric|babel|ospf6|ospf|eigrp|nhrp|pbr-policy|delay|tunnel|no-poison|pim|interface> [REST]",
     "<mpls-te|admin-grp|ava-bw|max-bw|max-rsv-bw|metric|neighbor|packet-loss|res-bw|unrsv-bw|use-bw|affinity> [REST]",
 )
-"""Lines of protocols that are not read are known by their first words."""
+"""Of protocols that are not read the first words alone."""
 
 _METRIC: Final = "{metric 0-16777214|metric-type 1-2|route-map NAME}"
 _OF_VIRTUAL_LINK: Final = (

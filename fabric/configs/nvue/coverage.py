@@ -266,16 +266,12 @@ def _known_to_nvue(path: tuple[str, ...]) -> bool:
 
 def _meant(path: tuple[str, ...]) -> str:
     """The word that may be meant by the first one that NVUE does not have at its place: " (did you mean ...?)"."""
-    trees: list[dict[str, Any]] = [_ROOT]
-    for word in _by_kind(path):
-        below = [tree[it] for tree in trees for it in (word, "*") if tree.get(it) is not None]
-        ends = any(it in tree for tree in trees for it in (word, "*"))
-        if not below:
-            known = sorted({it for tree in trees for it in tree} - {"*"})
-            close = [] if ends else get_close_matches(word, known, 1)
-            return f" (did you mean '{close[0]}'?)" if close else ""
-        trees = below
-    return ""
+    stop = _stop(path)
+    if stop is None:
+        return ""
+    at, known, ends = stop
+    close = [] if ends else get_close_matches(_by_kind(path)[at], sorted(known), 1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def _respelt(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -283,16 +279,28 @@ def _respelt(path: tuple[str, ...]) -> tuple[str, ...]:
 
     One slip only, and only where the whole path is one that is read then.
     """
+    stop = _stop(path)
+    if stop is None:
+        return ()
+    at, known, _ = stop
+    word = _by_kind(path)[at]
+    right = slip_of(word, known) if word not in known else ""
+    found = (*path[:at], right, *path[at + 1 :])
+    return found if right and covered(found) else ()
+
+
+def _stop(path: tuple[str, ...]) -> tuple[int, frozenset[str], bool] | None:
+    """The index of the first word behind which no pattern goes on, the words that patterns have in its place, and
+    whether a pattern ends with it; None where the whole path leads on.
+    """
     trees: list[dict[str, Any]] = [_ROOT]
     for at, word in enumerate(_by_kind(path)):
         below = [tree[it] for tree in trees for it in (word, "*") if tree.get(it) is not None]
         if not below:
             known = frozenset({it for tree in trees for it in tree} - {"*"})
-            right = slip_of(word, known) if word not in known else ""
-            found = (*path[:at], right, *path[at + 1 :])
-            return found if right and covered(found) else ()
+            return at, known, any(it in tree for tree in trees for it in (word, "*"))
         trees = below
-    return ()
+    return None
 
 
 _OF_PORTS: Final = (("qos", "roce"), ("qos", "pfc"))

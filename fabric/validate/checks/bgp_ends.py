@@ -344,14 +344,14 @@ _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))
     "P13",
     E,
     "the ends of a session are not authenticated alike",
-    condition="both ends of a session have a password, or neither; two that are written in clear are the same",
+    condition="both ends of a session have a password, or neither; passwords in clear text are equal",
     consequence="TCP segments without the right signature are dropped: the session stays down",
     remedy="configure the same password at both ends",
     source="RFC 2385 section 2; RFC 5925",
     leads_to="V8 V11 P22",
 )
 def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Of encrypted passwords no file says whether they are the same. No finding shows one."""
+    """Encrypted passwords are not compared: equal ones may differ in their text. No finding shows a password."""
     for device, session, peer in sessions(facts):
         back = other_end(facts, device, session, peer)
         if back is not None and session.password and not back.password:
@@ -361,11 +361,15 @@ def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"the session to {back.neighbor} has no password, and {device.name} has one",
                 (shows(peer, back.where, "", back.neighbor), shows(device, session.where, "", session.neighbor)),
             )
-        elif back is not None and "" not in {session.secret, back.secret} and device.name < peer.name:
-            evidence = (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor))
+        elif back is not None and device.name < peer.name and _differ(session.secret, back.secret):
             text = f"the password of the session to {session.neighbor} is not that of {peer.name}; {UNDECIDED}"
-            if session.secret != back.secret:
-                yield Found(device.name, named(session.where), text, evidence)
+            ends = (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor))
+            yield Found(device.name, named(session.where), text, ends)
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two passwords are in clear text and not equal."""
+    return one != "" != other and one != other
 
 
 @check(

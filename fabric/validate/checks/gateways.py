@@ -131,11 +131,11 @@ def _half_gateways(facts: Facts) -> Iterator[Found]:
     for device in facts.devices:
         own = device.identity
         for (name, address), where in own.address_where.items():
-            other, its = anycast.get((name.lower().removeprefix("vlan"), address), (device, None))
-            if its is not None and (its.vlan, address) not in gateways_of(device):
+            other, elsewhere = anycast.get((name.lower().removeprefix("vlan"), address), (device, None))
+            if elsewhere is not None and (elsewhere.vlan, address) not in gateways_of(device):
                 text = f"{address} is an anycast gateway on {other.name}, and an ordinary address of {name} here"
-                at = stated(other, address, its.where, f"{other.name} gateway")
-                fix = set_gateway(device, its.vlan, address)
+                at = stated(other, address, elsewhere.where, f"{other.name} gateway")
+                fix = set_gateway(device, elsewhere.vlan, address)
                 yield Found(device.name, named(where), text, (stated(device, address, where), at), fix=fix)
         if own.gateways and not own.gateway_mac and not all(it.mac for it in own.gateways) and with_mac:
             mac = with_mac[0].identity.gateway_mac

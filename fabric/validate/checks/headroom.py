@@ -37,7 +37,7 @@ _RACK_M: Final = 5
 )
 def H1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """The worst bound that is missed, per port and priority's group."""
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    hosts = list(facts.network.stated_hosts.values())
     large = any((host.roce_mtu or 0) >= _ROCE_4096 for host in hosts)
     wanted = _wanted(facts)
     for line in facts.lossless:
@@ -466,7 +466,7 @@ def H7(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def H8(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """The pattern matters in the dynamic model only."""
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    hosts = list(facts.network.stated_hosts.values())
     roce = max((host.roce_mtu or 0 for host in hosts), default=0)
     for device in facts.devices:
         if device.dynamic_buffers and device.pattern_mtu and roce and device.pattern_mtu < roce + ROCE_HEADERS_BYTES:

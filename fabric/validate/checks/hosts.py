@@ -254,7 +254,7 @@ def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def N6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Hosts file only."""
-    hosts = [host for host in (*facts.network.hosts.values(), facts.network.default_host) if host and host.cc]
+    hosts = [host for host in facts.network.stated_hosts.values() if host.cc]
     kinds: dict[int, dict[str, Host]] = {}
     for host in hosts:
         kinds.setdefault(host.roce_dscp, {}).setdefault(host.cc or "", host)

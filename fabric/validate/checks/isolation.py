@@ -102,13 +102,8 @@ def _lengthened(facts: Facts) -> Iterator[Found]:
         for device, session, peer, use in its if even else ():
             if use is not None:
                 text = f"{use.kind} {use.name} lengthens the path of every route towards {peer.name}"
-                yield Found(
-                    device.name,
-                    named(use.where),
-                    f"{text}: traffic comes over {listed(even, _SHOWN)}",
-                    (shows(device, use.where, "", use.name),),
-                    fix=without_policy(device, session, use),
-                )
+                text += f": traffic comes over {listed(even, _SHOWN)}"
+                yield _of_line(device, Stated(use.name, use.where), text, without_policy(device, session, use))
 
 
 def _lengthens(device: Device, use: Use) -> bool:

@@ -199,7 +199,7 @@ def _longer(short: Line, long: Line) -> Fix:
 )
 def L4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """A warning where the smaller end still takes the hosts' largest frame."""
-    hosts = [host.mtu for host in (*facts.network.hosts.values(), facts.network.default_host) if host and host.mtu]
+    hosts = [host.mtu for host in facts.network.stated_hosts.values() if host.mtu]
     for wire in facts.wires:
         a, b = wire.a.port.mtu, wire.b.port.mtu
         if a != b:

@@ -227,7 +227,7 @@ def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Error where the hosts are known to use a congestion control that needs marks."""
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    hosts = list(facts.network.stated_hosts.values())
     severity = E if any(host.cc in NEEDS_MARKS for host in hosts) else W
     for line in facts.lossless:
         for priority, queue, bound in facts.lossless_queues(line):
@@ -327,8 +327,9 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 fix=_usual_curve(facts, line, wred, inf),
             )
     for (name, profile), its in speeds.items():
-        if max(found := [speed for speed, _ in its.values()]) >= _SHARED_RATIO * min(found):
-            (most, _), device = Counter(found).most_common(1)[0], facts.network.devices[name]
+        found = [speed for speed, _ in its.values()]
+        if max(found) >= _SHARED_RATIO * min(found):
+            most, device = Counter(found).most_common(1)[0][0], facts.network.devices[name]
             item = device.wreds[profile]
             stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
             yield Found(
@@ -486,7 +487,7 @@ def E8(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Frame length from the hosts, else RoCE MTU 4096."""
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    hosts = list(facts.network.stated_hosts.values())
     frame = max((host.roce_mtu or 0 for host in hosts), default=0) or 4096
     for device, wred, curve, line in _profiles(facts):
         if curve.min_bytes < _FRAMES * (frame + _ROCE_HEADERS_BYTES):
@@ -510,7 +511,7 @@ def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Hosts known to have no congestion control."""
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    hosts = list(facts.network.stated_hosts.values())
     without = [host.name for host in hosts if host.cc == "none"]
     for device, wred, _, line in _profiles(facts) if without else ():
         if "green" in wred.drops:

@@ -266,7 +266,7 @@ def B16(facts: Facts) -> Iterator[Found]:  # noqa: N802
         sizes = sorted(pool.size_bytes or 0 for _, pool in its)
         middle = (len(sizes) - 1) // 2
         for device, pool in its:
-            # The median of the others: without one of its own size, what stands behind that one moves up.
+            # The median of the other pools: without this one, the sizes behind it move up by one.
             usual = sizes[middle + (bisect_left(sizes, pool.size_bytes or 0) <= middle)] if len(sizes) > 2 else 0
             if (pool.size_bytes or 0) * _FAR < usual:
                 yield Found(

@@ -337,29 +337,29 @@ def R10(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def R11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """By links; `fabric.validate.missing` adds what only the baseline has."""
+    if not facts.absent:
+        return
     severity = None if len(facts.devices) > 1 else I
+    unnamed, wrong, known = _unnamed(facts), _wrong_neighbours(facts), frozenset(facts.network.devices)
+    without_links = frozenset(unnamed)
     for name, cable in facts.absent.items():
-        link = Evidence("link", f"{':'.join(cable.a)} to {':'.join(cable.b)}", cable.place)
         text = "a link names it, and it was not given"
-        given = _spelled_otherwise(facts, name)
-        named_by = _wrong_neighbour(facts, name)
-        if given is not None:
-            where = given.name_where or ("hostname",)
-            stated = shows(given, where, "", given.name, "hostname")
-            said = f"{text}; {given.name} was, which no other file names (did you mean '{name}'?)"
-            fix = _renamed(given, name)
-            yield Found(name, "configuration", said, (stated, link), severity, fix=fix)
-        elif named_by is not None:
-            near, far = named_by
+        fix: Fix | None = None
+        evidence = [Evidence("link", f"{':'.join(cable.a)} to {':'.join(cable.b)}", cable.place)]
+        if device := unnamed.get(slip_of(name, without_links)):
+            where = device.name_where or ("hostname",)
+            evidence.insert(0, shows(device, where, "", device.name, "hostname"))
+            text += f"; {device.name} was, which no other file names (did you mean '{name}'?)"
+            fix = _renamed(device, name)
+        elif name in wrong:
+            near, far = wrong[name]
             where = ("DEVICE_NEIGHBOR", near.port.name)
-            stated = shows(near.device, where, "", f"{name}:{_end(cable, name)}", "|".join(where))
-            said = f"{text}; {far} has {near} as its neighbour (did you mean '{far.device.name}'?)"
+            evidence.insert(0, shows(near.device, where, "", f"{name}:{_end(cable, name)}", "|".join(where)))
+            text += f"; {far} has {near} as its neighbour (did you mean '{far.device.name}'?)"
             fix = set_field(near.device, where, "name", far.device.name) if near.device.capabilities.tables else None
-            yield Found(name, "configuration", said, (stated, link), severity, fix=fix)
-        else:
-            near_name = slip_of(name, frozenset(facts.network.devices))
-            said = f"{text} (did you mean '{near_name}'?)" if near_name else text
-            yield Found(name, "configuration", said, (link,), severity)
+        elif meant := slip_of(name, known):
+            text += f" (did you mean '{meant}'?)"
+        yield Found(name, "configuration", text, tuple(evidence), severity, fix=fix)
 
 
 def _end(cable: Cable, name: str) -> str:
@@ -375,29 +375,27 @@ def _renamed(device: Device, name: str) -> Fix | None:
     return Fix(device.name, "hostname", name, f"{words} {name}")
 
 
-def _spelled_otherwise(facts: Facts, name: str) -> Device | None:
-    """A switch that no link of another file names, whose own name differs in capitals, or by one slip."""
+def _unnamed(facts: Facts) -> dict[str, Device]:
+    """Switches that no link of another file names, by name."""
     named = {
         end[0]
         for cable in facts.network.links
         for end in (cable.a, cable.b)
         if end[0] not in facts.network.devices or facts.network.devices[end[0]].file != cable.place.file
     }
-    given = {it.name: it for it in facts.devices if it.name not in named}
-    close = slip_of(name, frozenset(given))
-    return given.get(close)
+    return {it.name: it for it in facts.devices if it.name not in named}
 
 
-def _wrong_neighbour(facts: Facts, name: str) -> tuple[Line, Line] | None:
-    """A port whose table names an absent switch, and the port of another switch whose table names this port."""
+def _wrong_neighbours(facts: Facts) -> dict[str, tuple[Line, Line]]:
+    """Absent switch to a port whose table names it, and the port of another switch whose table names this port."""
     every = [Line(device, port) for device in facts.devices for port in device.ports.values() if port.neighbor]
     ends = {line.port.neighbor: line for line in every}
+    found: dict[str, tuple[Line, Line]] = {}
     for line in every:
-        if line.port.neighbor is not None and line.port.neighbor[0] == name:
-            far = ends.get(line.end)
-            if far is not None:
-                return line, far
-    return None
+        name = line.port.neighbor[0] if line.port.neighbor is not None else ""
+        if name in facts.absent and line.end in ends:
+            found.setdefault(name, (line, ends[line.end]))
+    return found
 
 
 CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11)

@@ -1,4 +1,4 @@
-"""V: route targets that no switch exports: what is left of a mistype after the right one was added."""
+"""V: imported route targets that no switch exports, such as a mistyped one that stayed when the right one was added."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fabric.validate.facts import Facts
     source="RFC 4364 section 4.3.1; RFC 8365 section 5.1.2.1",
 )
 def V20(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Where the VNI exchanges routes by another target; without one V3 says that it is apart."""
+    """Where the VNI also imports a target that is exported. Where it does not, it is isolated, which V3 reports."""
     rows = [(it, vni) for it in facts.devices for vni in (*it.identity.vnis, *it.identity.routed_vnis)]
     exported = {target for _, vni in rows for target in vni.exports}
     automatic = {vni.number for _, vni in rows if not vni.exports and not vni.exports_nothing}

@@ -28,7 +28,7 @@ _LARGEST_BYTES: Final = 9216
 )
 def T1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Host MTU from the hosts file, else from the ports to hosts or in VLANs."""
-    hosts = [host.mtu for host in (*facts.network.hosts.values(), facts.network.default_host) if host and host.mtu]
+    hosts = [host.mtu for host in facts.network.stated_hosts.values() if host.mtu]
     extra = facts.tunnel_bytes
     inner = max(hosts, default=0) or max((line.port.mtu for line in facts.used if facts.faces_host(line)), default=0)
     full: list[Line] = []
@@ -148,7 +148,7 @@ def T4(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def T5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Hosts file only."""
-    hosts = [host for host in (*facts.network.hosts.values(), facts.network.default_host) if host]
+    hosts = list(facts.network.stated_hosts.values())
     sizes = sorted({host.roce_mtu for host in hosts if host.roce_mtu})
     for host in hosts:
         if host.roce_mtu and host.mtu and host.roce_mtu + _ROCE_HEADERS_BYTES > host.mtu:

@@ -389,7 +389,7 @@ def V18(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def T8(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Interfaces with a gateway or an address."""
-    hosts = [it.mtu for it in (*facts.network.hosts.values(), facts.network.default_host) if it and it.mtu]
+    hosts = [it.mtu for it in facts.network.stated_hosts.values() if it.mtu]
     usual: dict[str, int] = {}
     for device in facts.devices:
         for vlan, its in device.identity.vlan_mtus.items():

@@ -193,7 +193,7 @@ def _patience(facts: Facts) -> tuple[float, str]:
     Where no host states its timeout, that of a library of collective operations is assumed: a long one, so that a time
     which some of them survive is not reported.
     """
-    hosts = [it for it in (*facts.network.hosts.values(), facts.network.default_host) if it and it.rdma_timeout]
+    hosts = [it for it in facts.network.stated_hosts.values() if it.rdma_timeout]
     pairs = [(it.rdma_timeout or 0, _retries(it)) for it in hosts] or [(_PATIENT_TIMEOUT, _RETRIES)]
     assumed = "" if hosts else f" (assumed: timeout {_PATIENT_TIMEOUT}, {_RETRIES} retries)"
     return min(0.004096 * 2**timeout * max(1, retries) for timeout, retries in pairs), assumed
@@ -246,7 +246,7 @@ def W6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     A note where the timeout is assumed and the detection time is what the switch starts with: libraries of collective
     operations raise the timeout (NCCL has 20, 18 before 2.23, 14 before 2.14), so few hosts fail by it.
     """
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    hosts = list(facts.network.stated_hosts.values())
     times = [0.004096 * 2 ** (host.rdma_timeout or _TIMEOUT) * max(1, _retries(host)) for host in hosts]
     assumed = "" if any(host.rdma_timeout for host in hosts) else f" (assumed: timeout {_TIMEOUT}, {_RETRIES} retries)"
     for line in facts.lossless if times else ():

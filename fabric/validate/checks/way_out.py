@@ -1,9 +1,8 @@
-"""P: the default route, announced where no packet can leave the fabric, and links that refuse what comes back."""
+"""P: default routes that are announced without a way out of the fabric, and strict checks of sources on its links."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import Stated
@@ -18,19 +17,25 @@ _DEFAULT: Final = "0.0.0.0/0"
 
 
 def _announced(device: Device) -> list[Stated]:
-    """Lines by which a switch announces a default route of its own."""
+    """Lines by which a switch originates the default route."""
     its = device.identity
     return [*its.defaults, *(its.defaults_of_routes if any(it.prefix == _DEFAULT for it in device.routes) else ())]
 
 
-def _way_out(facts: Facts, device: Device) -> bool:
-    """Whether a switch passes packets on that no other route covers: to no switch of the files."""
-    known = {str(ip_interface(text).ip) for other in facts.devices for its in other.addresses.values() for text in its}
-    for route in device.routes:
-        if route.prefix == _DEFAULT and any(gateway not in known for gateway, _ in route.hops):
-            return True
-    inside = {session.where for owner, session, _ in sessions(facts) if owner is device}
-    return any(it.up and it.where not in inside for it in device.sessions)
+def _with_way_out(facts: Facts) -> set[str]:
+    """Switches that pass on packets which no other route covers: to a next hop or a neighbour outside of the files."""
+    inside = {(device.name, session.where) for device, session, _ in sessions(facts)}
+    return {
+        device.name
+        for device in facts.devices
+        if any(it.up and (device.name, it.where) not in inside for it in device.sessions)
+        or any(_leads_out(facts, device, *hop) for it in device.routes if it.prefix == _DEFAULT for hop in it.hops)
+    }
+
+
+def _leads_out(facts: Facts, device: Device, gateway: str, interface: str) -> bool:
+    """Whether a next hop is no address of a switch and, where it is an interface alone, no link to a switch."""
+    return gateway not in facts.owners if gateway else facts.across(device, interface)[0] not in facts.network.devices
 
 
 def _serves_hosts(facts: Facts, device: Device) -> bool:
@@ -40,7 +45,7 @@ def _serves_hosts(facts: Facts, device: Device) -> bool:
 @check(
     "P27",
     W,
-    "a default route is announced where no way out is",
+    "a default route is announced without a way out",
     condition="a switch that announces the default route has a next hop or a neighbour outside of the files (error "
     "where no switch has one); where a switch without hosts announces it, none with hosts does",
     consequence="packets to all destinations that no other route covers come to this switch, which drops them, or "
@@ -54,19 +59,20 @@ def P27(facts: Facts) -> Iterator[Found]:  # noqa: N802
     its = [(device, rows) for device in facts.devices if (rows := _announced(device))]
     if not its:
         return
-    out = [device for device, _ in its if _way_out(facts, device)]
-    border = [it for it in out if not _serves_hosts(facts, it)]
+    with_way_out = _with_way_out(facts)
+    out = [device for device, _ in its if device.name in with_way_out]
+    border = [device for device in out if not _serves_hosts(facts, device)] or out
+    at_border = {device.name for device in border}
+    others = listed([device.name for device in border], 4)
     for device, rows in its:
-        leaf = device in out and bool(border) and device not in border
-        if device in out and not leaf:
+        if device.name in at_border:
             continue
         at = rows[0]
-        words = f"{at.value} announces the default route"
-        if leaf or out:
-            others = listed([it.name for it in border or out], 4)
-            text = f"{words}, and so does {others}" + ("" if leaf else ": there is no way out here")
+        text = f"{at.value} announces the default route"
+        if not out:
+            text += ", and no next hop or neighbour of it is outside of the fabric"
         else:
-            text = f"{words}, and no next hop or neighbour of it is outside of the fabric"
+            text += f", and so does {others}" + ("" if device.name in with_way_out else ": there is no way out here")
         yield Found(
             device.name,
             named(at.where),
@@ -80,7 +86,7 @@ def P27(facts: Facts) -> Iterator[Found]:  # noqa: N802
 @check(
     "P28",
     W,
-    "packets are dropped whose way back is another one",
+    "packets whose route back uses another link are dropped",
     condition="no link between switches takes packets only where the route to their source leads back over it, while "
     "its switch has links to several switches",
     consequence="packets that come over another link than the best route back are lost: after a failure, while a "
@@ -89,7 +95,7 @@ def P27(facts: Facts) -> Iterator[Found]:  # noqa: N802
     source="RFC 3704 section 2.2 (strict reverse path forwarding and asymmetric paths) and 2.4 (loose)",
 )
 def P28(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """At each port that states it; links of a switch with one neighbour have one way back."""
+    """At each port that states it. A switch with one neighbour has only one way back."""
     across: dict[str, dict[str, str]] = {}
     for wire in facts.wires:
         for near, other in ((wire.a, wire.b), (wire.b, wire.a)):

@@ -34,7 +34,7 @@ _HEADS: Final = tuple(
     re.compile(text)
     for text in (
         r"mtu", r"speed", r"fec", r"error-correction encoding", r"random-detect",
-        r"bandwidth(?: remaining)? percent", r"(?:no )?priority(?: level| strict)?", r"pause pfc-cos",
+        r"bandwidth(?: remaining)? percent", r"pause pfc-cos",
         r"maximum-paths", r"vxlan udp-port", r"vxlan udp port", r"vxlan source-interface", r"source-interface",
         r"vxlan vlan \d+ vni", r"vn-segment", r"switchport access vlan", r"priority-flow-control mode",
         r"priority-flow-control watch-dog-interval", r"priority-flow-control priority \d+",
@@ -52,6 +52,8 @@ _HEADS: Final = tuple(
 )  # fmt: skip
 """Words of a line before its value: a block has one line with each. Not those of lines that add up, such as route
 targets, code points of a class and rows of a list: a second line leaves the first one, so that has to go by `no`."""
+_PRIORITY: Final = re.compile(r"(?:no )?priority(?: strict| level \d+)?")
+"""One statement of a queue, whose values are strict and round robin (EOS: `no priority`)."""
 _ADD_UP: Final = re.compile(r"(route-target \S+) .*"), re.compile(r"(.*\bseq \d+) .*")
 _NUMBER: Final = re.compile(r"\d+")
 _ADDRESS: Final = re.compile(r"ip address (?:virtual )?\d")
@@ -102,6 +104,8 @@ def head(text: str) -> str:
     """The words of a line that say what it states, without its value: the whole line where no value is known."""
     if _ADDRESS.match(text):
         return "ip address"
+    if _PRIORITY.fullmatch(text):
+        return "priority"
     if text.startswith("qos map dscp "):
         return text
     if text.startswith("mcast-group "):

@@ -1,8 +1,8 @@
-"""Where the statement stands that a finding asks to be changed: the line that its repair replaces.
+"""The line of the statement that a finding asks to be changed: the one that its repair replaces.
 
-A check knows the construct that is wrong, and the place of a construct is often the line that opens its block. The
-change that clears the finding, applied to a copy, differs from the file in the statement itself. What the baseline has
-and the file has not any more stands after the line that is named.
+A check names the construct that is wrong, whose place is often the line that opens its block. A copy of the file with
+the change that clears the finding differs from the file in the statement itself. Where the change adds a line, the
+place is the line before it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from fabric.configs.model import Place
 from fabric.errors import InputErrors
+from fabric.validate.baseline_values import BASELINE
 from fabric.validate.checks.base import Finding
 from fabric.validate.fix.files import Replacement, replacements
 from fabric.validate.fix.search import Plan, Step
 from fabric.validate.fix.state import CannotApplyError
-from fabric.validate.restored import SOURCE as BASELINE
 
 Edits = Mapping[str, Sequence[Replacement]]
 

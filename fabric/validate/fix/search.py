@@ -1,19 +1,16 @@
 """The smallest set of changes that clears findings and makes none, found by trying each change on a copy in memory.
 
-Causes are taken in the order of what their change clears: the mistake and all that follows from it. Candidates for a
-cause are the remedy of its check; the value of the baseline; and what most peers have. A candidate is kept if the
-findings are gone and no warning or error is new, of any check. Where a change makes findings, their own remedies are
-tried on top of it; if none helps, the first of these findings names the condition that the change breaks. At the end
-each change is left out once, and stays out if nothing comes back.
+Causes are taken in the order of what their change clears: the mistake and all that follows from it. A candidate
+(`candidates.py`) is kept if the findings are gone and no warning or error is new, of any check. Where a change makes
+findings, their own remedies are tried on top of it; if none helps, the first of these findings names the condition that
+the change breaks. At the end each change is left out once, and stays out if nothing comes back.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from fabric.configs.network import Network
@@ -23,17 +20,14 @@ from fabric.units import count
 from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.disagreement import UNDECIDED
-from fabric.validate.fix import spelling
-from fabric.validate.fix.given_back import given_back, swapped, with_address
-from fabric.validate.fix.peers import Peers, Usual, change_of
-from fabric.validate.fix.state import CannotApplyError, Change, Key, State, of_fix
+from fabric.validate.fix.candidates import candidates, of_baseline
+from fabric.validate.fix.peers import Peers
+from fabric.validate.fix.state import CannotApplyError, Change, Key, State
 from fabric.validate.judge import Request, baseline_of, network_of
-from fabric.validate.manual import NOT_OF_PEERS, is_choice, reason
+from fabric.validate.manual import is_choice, reason
 from fabric.validate.output.text import languages
-from fabric.validate.restored import SOURCE as BASELINE
 from fabric.validate.runner import Verdict
 
-_TRIALS_OF_A_CAUSE: Final = 16
 _DEPTH: Final = 2
 """Findings that a change makes are repaired by further changes, and what these make once more."""
 _ROUTING: Final = frozenset("DIOPV")
@@ -42,7 +36,6 @@ _MOST_TRIALS: Final = 600
 NOT_TRIED: Final = "not tried"
 """Begins the reason where the trials did not suffice."""
 _MOST_DROPPED: Final = 40
-_ADDRESS_OF: Final = re.compile(r"neighbor (\S+) address")
 
 
 @dataclass(frozen=True)
@@ -116,8 +109,8 @@ class _Search:
 
     def __init__(self, plan: Plan, before: Network | None, most_trials: int) -> None:
         self.plan = plan
-        self.before = before
         self.old = None if before is None else Peers(State(plan.start.request, plan.start.tables, None, before))
+        """The blocks of the baseline."""
         self.most_trials = most_trials
         self.reasons: dict[tuple[str, tuple[Key, ...]], Left] = {}
         cut = {(device, what) for check, device, what in plan.start.bad if check == "R13"}
@@ -163,13 +156,13 @@ class _Search:
         conflict: tuple[Finding, ...] = ()
         blocked = ""
 
-        def candidates() -> Iterator[tuple[bool, tuple[Change, ...]]]:
-            """The values of the baseline anywhere come last, where nothing at the places of the findings helps."""
-            yield from () if _refused(cause) else _candidates(now, cause, self.before, further=depth == 0)
+        def tried() -> Iterator[tuple[bool, tuple[Change, ...]]]:
+            """Other differences from the baseline come last, where nothing at the places of the findings helps."""
+            yield from () if _refused(cause) else candidates(now, cause, self.old, further=depth == 0)
             if best is None and depth == 0 and self.old is not None:
-                yield from ((True, its) for its in _given_back(now, cause, self.old))
+                yield from ((True, its) for its in of_baseline(now, cause, self.old))
 
-        for founded, its in candidates():
+        for founded, its in tried():
             if self.cut and any(it.device in self.cut for it in its):
                 continue
             if self.plan.trials >= self.most_trials:
@@ -287,153 +280,3 @@ def _refused(cause: Cause) -> str:
 
 def _unknown(cause: Cause) -> str:
     return reason(cause.check.id, languages(cause)) or "no single change of a value that is known clears it"
-
-
-def _candidates(
-    now: State, cause: Cause, before: Network | None, *, further: bool
-) -> Iterator[tuple[bool, tuple[Change, ...]]]:
-    """Sets of changes, the best founded first, and whether a rule or the baseline gives them.
-
-    Parameters
-    ----------
-    further    try what the peers have, too
-    """
-    remedies = (of_fix(it, cause.check.remedy, now.network) for it in cause.fixes)
-    of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
-    if of_rules:
-        yield True, of_rules
-    if moved := _readdressed(now, cause):
-        yield True, moved
-    if any(it.source == BASELINE for it in cause.fixes):
-        return  # a setting of hosts was changed: no switch follows it
-    peers = Peers(now)
-    places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
-    if before is not None:
-        old = Peers(State(now.request, now.tables, None, before))
-        for changes in _grouped(now, [it for name, path in places for it in _baseline(peers, old, name, path)]):
-            yield True, changes
-    if further and cause.check.id in spelling.CHECKS:
-        for name, path in places:
-            for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
-                yield False, _together(now, [it])
-    if (
-        cause.check.id == spelling.NO_VALUE
-    ):  # 'bgp_asn None': its consequence P12 has the number, which the neighbours state
-        for result in cause.consequences:
-            fix = result.fix if result.root == cause.first.root else None
-            change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
-            if change is not None:
-                yield True, (change,)
-    if not further or cause.check.id in NOT_OF_PEERS:
-        return
-    tried = {of_rules}
-    wrong = {it.root[0] for it in cause.findings} & now.network.devices.keys() or {it.device for it in cause.findings}
-    for changes in islice(_of_peers(now, peers, places, wrong), _TRIALS_OF_A_CAUSE):
-        if changes not in tried:
-            tried.add(changes)
-            yield False, changes
-
-
-def _of_peers(
-    now: State, peers: Peers, places: Sequence[tuple[str, tuple[str, ...]]], wrong: Collection[str]
-) -> Iterator[tuple[Change, ...]]:
-    """Single differences from the peers; the same one in several places is one candidate.
-
-    Parameters
-    ----------
-    wrong    switches whose configuration the findings want changed
-    """
-    found: list[Usual] = []
-    for name, path in places:
-        found += peers.differences(now.network.devices[name], path, decided=name in wrong)
-    yield from _grouped(now, found)
-    rest: list[Usual] = []
-    for name, path in places:
-        device = now.network.devices[name]
-        if name not in wrong:
-            continue
-        if device.capabilities.tables and path[0] not in device.beside:
-            for port in (it for word in path for it in word.split("|") if it in device.ports):
-                rest += peers.rows_of_port(device, port)
-            continue
-        for other in peers.around(device, path):
-            rest += peers.differences(device, other, decided=True)
-    yield from _grouped(now, rest)
-    for every in (found, [it for it in (*found, *rest) if it.path]):
-        if every:
-            yield _together(now, [it for it in every if it.device in wrong] or every)
-
-
-def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Iterator[Usual]:
-    """What the baseline of the same switch states otherwise in a block."""
-    device, was = peers.state.network.devices[name], old.state.network.devices.get(name)
-    if was is None or was.capabilities is not device.capabilities:
-        return
-    own, before = peers.blocks(device).get(path, {}), old.blocks(was).get(path)
-    if before is None:
-        return
-    for head in dict.fromkeys([*own, *before]):
-        if own.get(head) != before.get(head):
-            yield Usual(name, path, head, own.get(head), before.get(head), BASELINE, (*path, head))
-
-
-def _given_back(now: State, cause: Cause, old: Peers) -> Iterator[tuple[Change, ...]]:
-    """What the baseline has otherwise: one difference, first of the switches that the findings name; then all of one
-    switch; then all.
-    """
-    peers = Peers(now)
-    named = {it.device for it in cause.findings}
-    named |= {site.root[0] for it in cause.findings for site in it.evidence if site.root is not None}
-    every = []
-    for device in sorted(peers.facts.devices, key=lambda it: it.name not in named):
-        was = old.state.network.devices.get(device.name)
-        if was is not None and was.capabilities is device.capabilities:
-            every.append(given_back(device, peers.blocks(device), old.blocks(was), BASELINE))
-    units = [[_bound(now, its) for its in of_switch] for of_switch in every if of_switch]
-    yield from islice((unit for of_switch in units for unit in of_switch), _TRIALS_OF_A_CAUSE)
-    whole = [tuple(it for unit in of_switch for it in unit) for of_switch in units]
-    yield from islice(
-        (its for its, of_switch in zip(whole, units, strict=True) if len(of_switch) > 1), _TRIALS_OF_A_CAUSE
-    )
-    if len(whole) > 1:
-        yield tuple(it for its in whole for it in its)
-
-
-def _readdressed(now: State, cause: Cause) -> tuple[Change, ...]:
-    """The address of a neighbour that a rule knows: its lines go, and come again at the right one."""
-    peers, found = Peers(now), []
-    for fix in cause.fixes:
-        device, asked = now.network.devices.get(fix.device), _ADDRESS_OF.fullmatch(fix.field)
-        if device is not None and asked is not None and not fix.command:
-            own = peers.blocks(device)
-            units = given_back(device, own, with_address(own, asked[1], fix.value), cause.check.remedy)
-            found += [it for unit in units for it in _bound(now, unit)]
-    return tuple(found)
-
-
-def _bound(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
-    """Differences that belong together as changes of which none is made without the others."""
-    return tuple(replace(it, part_of=its[0].general) for it in _together(now, its))
-
-
-def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
-    groups: dict[tuple[str, ...], list[Usual]] = {}
-    for it in swapped(its):
-        groups.setdefault(it.general, []).append(it)
-    for same in groups.values():
-        if usual := [it for it in same if it.new is not None or not _refused_line(now, it)]:
-            yield _together(now, usual)
-
-
-def _refused_line(now: State, it: Usual) -> bool:
-    """Whether a difference only takes away a line that the switch does not take in the first place."""
-    line = (*it.path, it.old or it.head)
-    defects = now.network.devices[it.device].defects
-    return any(meant.old in {line, (*it.path, it.head)} for defect in defects for meant in defect.meant)
-
-
-def _together(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
-    by_block: dict[tuple[str, tuple[str, ...]], dict[str, Usual]] = {}
-    for it in its:
-        by_block.setdefault((it.device, it.path), {}).setdefault(it.head, it)
-    return tuple(change_of(now.network.devices[name], same.values()) for (name, _), same in by_block.items())

@@ -64,8 +64,7 @@ def of_fix(fix: Fix, source: str, network: Network) -> Change | None:
     if not own and not fix.rows:
         return None
     what = fix.what or f"set {fix.field} to {fix.value}"
-    values = (fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value)
-    return Change(*values, file=fix.file, in_file=fix.in_file)
+    return Change(fix.device, what, source, fix.rows, own, fix.command, fix.field, fix.value, fix.file, fix.in_file)
 
 
 @dataclass(frozen=True)

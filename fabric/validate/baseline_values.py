@@ -1,13 +1,14 @@
-"""A host's setting, or a port's speed, that the baseline has otherwise is what a finding asks to be changed back.
+"""The value of the baseline as the remedy of findings that a changed setting of a host, or speed of a port, causes.
 
-Which of two ends that disagree is wrong is not in the files; a setting of hosts that was changed, and that the finding
-shows, is. No switch is changed to follow it. So is the speed of a port that was changed alone: neither its profile nor
-the switch's marking follow. Where most ports of the switch were changed, or the port at the other end with it, the new
-speed is meant.
+Two ends that disagree do not show which one is wrong. Where the finding shows a setting of a host that differs from the
+baseline, the host is changed back, and no switch is changed to follow it. The speed of a port is changed back where it
+changed alone, because its profile and the marking of the switch did not follow. Where most ports of the switch changed,
+or the port at the other end with it, the new speed is intended.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -26,7 +27,8 @@ from fabric.validate.remedies import (
     set_port,
 )
 
-SOURCE: Final = "the baseline has it so"
+BASELINE: Final = "the baseline has it so"
+"""Source of a change to the value of the baseline."""
 _OF_SPEED: Final = frozenset(("H3", "E5", "E7"))
 """Checks of what has to follow the speed of a port."""
 _COMMANDS: Final[Mapping[str, Callable[[Host, Any], Fix]]] = {
@@ -41,34 +43,27 @@ _COMMANDS: Final[Mapping[str, Callable[[Host, Any], Fix]]] = {
 """Settings with a command; the others are changed where the hosts file was made from."""
 
 
-def restored(findings: Sequence[Finding], network: Network, before: Network | None) -> list[Finding]:
-    """The findings, with the baseline's value as the remedy of those that show a changed setting of a host."""
+def with_baseline_values(findings: Sequence[Finding], network: Network, before: Network | None) -> list[Finding]:
+    """The findings; where a changed setting of a host or speed of a port causes one, its old value is the remedy."""
     if before is None:
         return list(findings)
-    changed, slower = _changed(network, before), _speeds(network, before)
-    found = []
-    for it in findings:
-        serious = it.severity >= Severity.WARN
-        found.append(_of_port(_of_host(it, changed), slower) if serious and (changed or slower) else it)
-    return found
+    settings, speeds = _settings(network, before), _speeds(network, before)
+    return [
+        _of_port(_of_host(it, settings), speeds, network) if it.severity >= Severity.WARN else it for it in findings
+    ]
 
 
-def settings_of(network: Network) -> dict[str, Host]:
-    """Every host with settings; `default` stands for all others."""
-    return {**network.hosts, **({} if network.default_host is None else {"default": network.default_host})}
-
-
-def _changed(network: Network, before: Network) -> dict[str, Fix]:
+def _settings(network: Network, before: Network) -> dict[str, Fix]:
     """'host1.mtu' to the change that gives it the value of the baseline."""
-    old = settings_of(before)
+    old = before.stated_hosts
     found = {}
-    for name, host in settings_of(network).items():
+    for name, host in network.stated_hosts.items():
         was = old.get(name) or old.get("default")
         for setting in sorted(HOST_SETTINGS) if was is not None else ():
             value = getattr(was, setting)
             if value is not None and value != getattr(host, setting):
                 made = _COMMANDS.get(setting, lambda it, to, its=setting: set_host(it, its, to, ""))(host, value)
-                found[f"{host.name}.{setting}"] = replace(made, source=SOURCE)
+                found[f"{host.name}.{setting}"] = replace(made, source=BASELINE)
     return found
 
 
@@ -84,6 +79,7 @@ def _of_host(finding: Finding, changed: Mapping[str, Fix]) -> Finding:
 class _Speed:
     """A port whose speed alone was changed."""
 
+    port: str
     root: Root
     fix: Fix
     text: str
@@ -101,23 +97,24 @@ def _speeds(network: Network, before: Network) -> dict[str, list[_Speed]]:
         and None not in (was.speed_mbps, port.speed_mbps)
         and was.speed_mbps != port.speed_mbps
     }
+    changed = Counter(name for name, _ in new)
     found: dict[str, list[_Speed]] = {}
     for (name, port_name), speed in new.items():
         device = network.devices[name]
-        many = 2 * sum(it[0] == name for it in new) > len(device.ports)
-        if many or new.get(far.get((name, port_name), ("", ""))) == speed:
+        if 2 * changed[name] > len(device.ports) or new.get(far.get((name, port_name), ("", ""))) == speed:
             continue
         port, old = device.ports[port_name], before.devices[name].ports[port_name].speed_mbps
-        fix = replace(set_port(device, port, "speed", old), source=SOURCE)
+        fix = replace(set_port(device, port, "speed", old), source=BASELINE)
         text = f"the baseline has {old} Mb/s at {port_name}"
-        found.setdefault(name, []).append(_Speed((name, (*port.where, "speed")), fix, text))
+        found.setdefault(name, []).append(_Speed(port_name, (name, (*port.where, "speed")), fix, text))
     return found
 
 
-def _of_port(finding: Finding, changed: Mapping[str, Sequence[_Speed]]) -> Finding:
-    its = changed.get(finding.device, ()) if finding.check.id in _OF_SPEED else ()
-    shown = {it.root for it in finding.evidence}
-    match = next((it for it in its if it.root in shown), its[0] if its and finding.check.id != "H3" else None)
+def _of_port(finding: Finding, speeds: Mapping[str, Sequence[_Speed]], network: Network) -> Finding:
+    """A finding of a port is of that port's speed alone; one of a profile or a switch is of any port's."""
+    its = speeds.get(finding.device, ()) if finding.check.id in _OF_SPEED else ()
+    port = finding.object.partition("|")[0]
+    match = next((it for it in its if it.port == port or port not in network.devices[finding.device].ports), None)
     if match is None:
         return finding
     return replace(finding, text=f"{finding.text}; {match.text}", fix=match.fix, root=match.root)

@@ -1,4 +1,4 @@
-"""What a change removed, added or replaced is given back as the baseline has it, where the file changed."""
+"""What a change of the files removed, added or replaced is repaired to the value of the baseline, where it changed."""
 
 from __future__ import annotations
 
@@ -139,9 +139,8 @@ def test_a_wrong_route_target_is_taken_away_before_the_right_one_comes(
 def test_a_target_that_is_left_beside_the_right_one_is_found(
     language: str, wrong: str, severity: Severity, tmp_path: Path
 ) -> None:
-    left = {"eos": "route-target import", "nxos": "route-target import"}[language]
-    right = {"eos": "route-target both 65000:10100", "nxos": "route-target import 65000:10100"}[language]
-    edit = replaced(right, f"{right}\n      {left} {wrong}" if language == "eos" else f"{right}\n    {left} {wrong}")
+    right, indent = {"eos": ("both 65000:10100", 6), "nxos": ("import 65000:10100", 4)}[language]
+    edit = replaced(f"route-target {right}", f"route-target {right}\n{' ' * indent}route-target import {wrong}")
     found = judge(Request([fabric(language, tmp_path / "new", leaf1=edit)])).findings
     assert [(it.check.id, it.device, it.severity) for it in found if it.check.id[0] == "V"] == [
         ("V20", "leaf1", severity)

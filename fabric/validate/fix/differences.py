@@ -1,14 +1,13 @@
-"""What a change of the files removed, added or replaced, given back as the baseline has it.
+"""Differences of a switch's blocks from those of its baseline, in groups of which no part is tried alone.
 
-A rule knows the value that it asks for; it does not know a neighbour, a network or a list row that nobody states any
-more. The baseline does. Differences that belong together are one: a block with all that is in it, and a line that goes
-with the line that came in its place, so that neither half of a replacement is tried alone.
+A rule of a check gives a value, but not a neighbour, a network or a row of a list that a change removed. The baseline
+has them. A group is a block with all that is in it, or a line that goes with the line that comes in its place.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -19,11 +18,11 @@ from fabric.validate.fix.peers import Blocks, Path, Usual
 _NUMBER: Final = re.compile(r"\d+")
 
 
-def swapped(its: Iterable[Usual]) -> list[Usual]:
+def paired(its: Iterable[Usual]) -> list[Usual]:
     """The differences; a line that goes and the one that comes in its place, of one block, get one general name.
 
-    Lines are of one place if they state the same kind of target or the same row of a list, or differ in numbers alone;
-    and where only one goes and only one comes with the same first word.
+    A line comes in the place of another one if both state the same kind of target or the same row of a list, if they
+    differ in numbers alone, or if they are the only ones of the block with their first word.
     """
     rows = list(its)
     names: dict[int, tuple[str, ...]] = {}
@@ -39,8 +38,17 @@ def swapped(its: Iterable[Usual]) -> list[Usual]:
     return [replace(it, general=names.get(number, it.general)) for number, it in enumerate(rows)]
 
 
-def given_back(device: Device, own: Blocks, before: Blocks, source: str) -> list[list[Usual]]:
-    """Every difference of a switch from its baseline, those that belong together in one list.
+def of_block(
+    device: Device, path: Path, own: Mapping[str, str], before: Mapping[str, str], source: str
+) -> Iterator[Usual]:
+    """The differences of one block, line by line; parameters as of `differences`."""
+    for head in dict.fromkeys([*own, *before]):
+        if own.get(head) != before.get(head):
+            yield Usual(device.name, path, head, own.get(head), before.get(head), source, (*path, head))
+
+
+def differences(device: Device, own: Blocks, before: Blocks, source: str) -> list[list[Usual]]:
+    """Every difference of a switch from its baseline, in groups.
 
     Parameters
     ----------
@@ -49,12 +57,7 @@ def given_back(device: Device, own: Blocks, before: Blocks, source: str) -> list
     found: list[Usual] = []
     for path, stated in own.items():
         if path in before:
-            was = before[path]
-            found += swapped(
-                Usual(device.name, path, head, stated.get(head), was.get(head), source, (*path, head))
-                for head in dict.fromkeys([*stated, *was])
-                if stated.get(head) != was.get(head)
-            )
+            found += paired(of_block(device, path, stated, before[path], source))
         elif _top(device, path, before) == path and not _is_line(path, before):
             found += _taken_away(device, path, stated, source)
     for path, stated in before.items():
@@ -71,8 +74,8 @@ def given_back(device: Device, own: Blocks, before: Blocks, source: str) -> list
 
 
 def _taken_away(device: Device, path: Path, stated: Mapping[str, str], source: str) -> list[Usual]:
-    """A whole block that goes: the row of a table; the lines of a neighbour in a family, which stays elsewhere; else
-    the line that opens it.
+    """The difference that removes a block: the row of a table; a neighbour's lines in a family, because its other lines
+    stay; else the line that opens the block.
     """
     general = _whole(path)
     if _is_row(device, path):
@@ -97,18 +100,18 @@ def with_address(blocks: Blocks, old: str, new: str) -> Blocks:
 
 
 def _top(device: Device, path: Path, other: Blocks) -> Path:
-    """The outermost block around a path, or itself, that the other side has not; nothing leads to a row of a table."""
+    """The outermost block around a path, or the path itself, that the other side lacks; a row of a table is in none."""
     first = len(path) if _is_row(device, path) else 1
     return next(path[:length] for length in range(first, len(path) + 1) if path[:length] not in other)
 
 
 def _is_line(path: Path, other: Blocks) -> bool:
-    """Whether the other side has a block as a line without lines below it: those alone differ."""
+    """Whether the other side has the line that opens a block, and no lines below it."""
     return bool(path) and path[-1] in other.get(path[:-1], {})
 
 
 def _whole(path: Path) -> Path:
-    """A block that is one with others: a neighbour's lines in every family are those of the neighbour."""
+    """The path that a block shares with others of its group: a neighbour's lines in every family are one group."""
     if len(path) > 1 and path[-1].startswith("neighbor "):
         return tuple(it for it in path if not it.startswith("address-family "))
     return path

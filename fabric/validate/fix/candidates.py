@@ -1,0 +1,169 @@
+"""The changes that a search tries for one cause, the best founded first.
+
+They are the remedy of the check; the value of the baseline at the places of the findings; what most peers have there
+and around; and, where none of these helps, any difference from the baseline.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from fabric.validate.baseline_values import BASELINE
+from fabric.validate.causes import Cause
+from fabric.validate.fix import spelling
+from fabric.validate.fix.differences import differences, of_block, paired, with_address
+from fabric.validate.fix.peers import Peers, Usual, change_of
+from fabric.validate.fix.state import Change, State, of_fix
+from fabric.validate.manual import NOT_OF_PEERS
+
+_MOST: Final = 16
+"""Candidates of one kind for one cause."""
+_ADDRESS_OF: Final = re.compile(r"neighbor (\S+) address")
+
+
+def candidates(
+    now: State, cause: Cause, old: Peers | None, *, further: bool
+) -> Iterator[tuple[bool, tuple[Change, ...]]]:
+    """Sets of changes, the best founded first, and whether a rule or the baseline gives them.
+
+    Parameters
+    ----------
+    old        the blocks of the baseline
+    further    try what the peers have, too
+    """
+    remedies = (of_fix(it, cause.check.remedy, now.network) for it in cause.fixes)
+    of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
+    if of_rules:
+        yield True, of_rules
+    if moved := _readdressed(now, cause):
+        yield True, moved
+    if any(it.source == BASELINE for it in cause.fixes):
+        return  # a host or a port is changed back: no other value follows it
+    peers = Peers(now)
+    places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
+    if old is not None:
+        for changes in _grouped(now, [it for name, path in places for it in _baseline(peers, old, name, path)]):
+            yield True, changes
+    if further and cause.check.id in spelling.CHECKS:
+        for name, path in places:
+            for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
+                yield False, _together(now, [it])
+    # 'bgp_asn None': the remedy of its consequence P12 has the number, which the neighbours state.
+    if cause.check.id == spelling.NO_VALUE:
+        for result in cause.consequences:
+            fix = result.fix if result.root == cause.first.root else None
+            change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
+            if change is not None:
+                yield True, (change,)
+    if not further or cause.check.id in NOT_OF_PEERS:
+        return
+    tried = {of_rules}
+    wrong = {it.root[0] for it in cause.findings} & now.network.devices.keys() or {it.device for it in cause.findings}
+    for changes in islice(_of_peers(now, peers, places, wrong), _MOST):
+        if changes not in tried:
+            tried.add(changes)
+            yield False, changes
+
+
+def _of_peers(
+    now: State, peers: Peers, places: Sequence[tuple[str, tuple[str, ...]]], wrong: Collection[str]
+) -> Iterator[tuple[Change, ...]]:
+    """Single differences from the peers; the same one in several places is one candidate.
+
+    Parameters
+    ----------
+    wrong    switches whose configuration the findings want changed
+    """
+    found: list[Usual] = []
+    for name, path in places:
+        found += peers.differences(now.network.devices[name], path, decided=name in wrong)
+    yield from _grouped(now, found)
+    rest: list[Usual] = []
+    for name, path in places:
+        device = now.network.devices[name]
+        if name not in wrong:
+            continue
+        if device.capabilities.tables and path[0] not in device.beside:
+            for port in (it for word in path for it in word.split("|") if it in device.ports):
+                rest += peers.rows_of_port(device, port)
+            continue
+        for other in peers.around(device, path):
+            rest += peers.differences(device, other, decided=True)
+    yield from _grouped(now, rest)
+    for every in (found, [it for it in (*found, *rest) if it.path]):
+        if every:
+            yield _together(now, [it for it in every if it.device in wrong] or every)
+
+
+def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Iterator[Usual]:
+    """What the baseline of the same switch states otherwise in a block."""
+    device, was = peers.state.network.devices[name], old.state.network.devices.get(name)
+    if was is None or was.capabilities is not device.capabilities:
+        return
+    before = old.blocks(was).get(path)
+    if before is not None:
+        yield from of_block(device, path, peers.blocks(device).get(path, {}), before, BASELINE)
+
+
+def of_baseline(now: State, cause: Cause, old: Peers) -> Iterator[tuple[Change, ...]]:
+    """Differences from the baseline anywhere: one by one, first those of the switches that the findings name; then all
+    of one switch; then all.
+    """
+    peers = Peers(now)
+    named = {it.device for it in cause.findings}
+    named |= {site.root[0] for it in cause.findings for site in it.evidence if site.root is not None}
+    every = []
+    for device in sorted(peers.facts.devices, key=lambda it: it.name not in named):
+        was = old.state.network.devices.get(device.name)
+        if was is not None and was.capabilities is device.capabilities:
+            every.append(differences(device, peers.blocks(device), old.blocks(was), BASELINE))
+    groups = [[_bound(now, its) for its in of_switch] for of_switch in every if of_switch]
+    yield from islice((group for of_switch in groups for group in of_switch), _MOST)
+    whole = [tuple(it for group in of_switch for it in group) for of_switch in groups]
+    yield from islice((its for its, of_switch in zip(whole, groups, strict=True) if len(of_switch) > 1), _MOST)
+    if len(whole) > 1:
+        yield tuple(it for its in whole for it in its)
+
+
+def _readdressed(now: State, cause: Cause) -> tuple[Change, ...]:
+    """The lines of a neighbour, moved to the address that the rule of the check gives."""
+    peers, found = Peers(now), []
+    for fix in cause.fixes:
+        device, asked = now.network.devices.get(fix.device), _ADDRESS_OF.fullmatch(fix.field)
+        if device is not None and asked is not None and not fix.command:
+            own = peers.blocks(device)
+            groups = differences(device, own, with_address(own, asked[1], fix.value), cause.check.remedy)
+            found += [it for group in groups for it in _bound(now, group)]
+    return tuple(found)
+
+
+def _bound(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
+    """Differences that belong together as changes of which none is made without the others."""
+    return tuple(replace(it, part_of=its[0].general) for it in _together(now, its))
+
+
+def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
+    groups: dict[tuple[str, ...], list[Usual]] = {}
+    for it in paired(its):
+        groups.setdefault(it.general, []).append(it)
+    for same in groups.values():
+        if usual := [it for it in same if it.new is not None or not _refused_line(now, it)]:
+            yield _together(now, usual)
+
+
+def _refused_line(now: State, it: Usual) -> bool:
+    """Whether a difference only removes a line that the switch refuses."""
+    line = (*it.path, it.old or it.head)
+    defects = now.network.devices[it.device].defects
+    return any(meant.old in {line, (*it.path, it.head)} for defect in defects for meant in defect.meant)
+
+
+def _together(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
+    by_block: dict[tuple[str, tuple[str, ...]], dict[str, Usual]] = {}
+    for it in its:
+        by_block.setdefault((it.device, it.path), {}).setdefault(it.head, it)
+    return tuple(change_of(now.network.devices[name], same.values()) for (name, _), same in by_block.items())
