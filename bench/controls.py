@@ -21,7 +21,7 @@ def scenario(control: str, *, quick: bool = False) -> dict[str, Any]:
 
 
 def controls(quick: bool) -> dict[str, Any]:
-    """All of them in turns, each in a process of its own; ratios are those of one round."""
+    """All of them in turns, each in a separate process; ratios are those of one round."""
     rounds = [
         {name: measure("simulate", raw=scenario(name, quick=quick), repeats=1) for name in CONTROLS}
         for _ in range(1 if quick else _ROUNDS)

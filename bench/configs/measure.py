@@ -1,4 +1,4 @@
-"""`fabric validate` on the mutants of one fabric: scores, processor time and memory, in a process of its own."""
+"""`fabric validate` on the mutants of one fabric: scores, processor time and memory, in a separate process."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ from fabric.errors import InputErrors, Problem
 from fabric.units import PS_PER_MS, PS_PER_NS, count, format_time_ps
 from fabric.visible import command
 from telemetry.diagnosis.changes import Change, done_before
+from telemetry.diagnosis.rehearsed import playbook, runbooks
+from telemetry.diagnosis.root import MEANINGS
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
     from collections.abc import Iterator, Mapping, Sequence
@@ -222,7 +224,7 @@ def _show(args: argparse.Namespace) -> int:
         print(line)
     if args.anomalies and not anomalies:
         print("no detector found an anomaly")
-    from fabric.render.console import PlainConsole  # noqa: PLC0415  for people only
+    from fabric.render.console import PlainConsole  # noqa: PLC0415  not for --json
 
     console = PlainConsole(sys.stdout, width=160)
     for table in tables:
@@ -283,21 +285,15 @@ def _alert_json(it: Firing) -> dict[str, object]:
     }
 
 
-def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Table:
-    from rich.table import Table  # noqa: PLC0415  for people only
+def _table(title: str, *headings: str) -> Table:
+    """A table without rows."""
+    from rich.table import Table  # noqa: PLC0415  not for --json
 
-    table = Table(
-        "Fired",
-        "Until",
-        "Severity",
-        "Root",
-        _WHAT,
-        "Alerts",
-        title="Incidents",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
+    return Table(*headings, title=title, title_justify="left", box=None, pad_edge=False)
+
+
+def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Table:
+    table = _table("Incidents", "Fired", "Until", "Severity", "Root", _WHAT, "Alerts")
     for it, change in zip(joined, changed, strict=True):
         names: dict[str, int] = it.as_json()["alerts"]
         until = "end" if it.ended_ns is None else format_time_ps(it.ended_ns * PS_PER_NS)
@@ -318,9 +314,6 @@ def _cause_lines(it: Incident) -> list[str]:
     """The root cause, the first act, and what to read; nothing where the diagnosis has none."""
     if it.cause is None:
         return []
-    from telemetry.diagnosis.rehearsed import playbook, runbooks  # noqa: PLC0415  only where a run had an incident
-    from telemetry.diagnosis.root import MEANINGS  # noqa: PLC0415
-
     meaning, kind = MEANINGS[it.cause.kind], it.cause.kind.value
     read = [f"docs/runbooks/{name}.md" for name in runbooks(kind)]
     return [
@@ -330,11 +323,7 @@ def _cause_lines(it: Incident) -> list[str]:
 
 
 def _firing_table(firings: Sequence[Firing]) -> Table:
-    from rich.table import Table  # noqa: PLC0415  for people only
-
-    table = Table(
-        "Fired", "Until", "Alert", _WHAT, title="Alerts", title_justify="left", box=None, pad_edge=False
-    )  # fmt: skip
+    table = _table("Alerts", "Fired", "Until", "Alert", _WHAT)
     for it in firings:
         until = "end" if it.cleared_ns is None else format_time_ps(it.cleared_ns * PS_PER_NS)
         table.add_row(format_time_ps(it.firing_ns * PS_PER_NS), until, it.alert.name, it.description)
@@ -342,11 +331,7 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
 
 
 def _anomaly_table(anomalies: Sequence[Anomaly]) -> Table:
-    from rich.table import Table  # noqa: PLC0415  for people only
-
-    table = Table(
-        "At", "Detector", "Metric", "Where", "Value", title="Anomalies", title_justify="left", box=None, pad_edge=False
-    )
+    table = _table("Anomalies", "At", "Detector", "Metric", "Where", "Value")
     for it in anomalies:
         table.add_row(
             format_time_ps(it.time_ns * PS_PER_NS),
@@ -417,8 +402,7 @@ def _rules(args: argparse.Namespace) -> int:
         problems.append(Problem("--prometheus", "has no effect with --runbooks", "give one of them"))
     if problems:
         raise InputErrors("options", problems)
-    # --help must not load the rules.
-    from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
+    from telemetry.alerting import alertmanager  # noqa: PLC0415  --help must not load the rules
     from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, prometheus_yaml, rules_yaml  # noqa: PLC0415
     from telemetry.alerting.runbook_pages import write as write_runbooks  # noqa: PLC0415
 
@@ -429,8 +413,8 @@ def _rules(args: argparse.Namespace) -> int:
         print(json.dumps({RULES_FILE: rules}, indent=2) if args.json else rules, end="\n" if args.json else "")
         return 0
     args.out.mkdir(parents=True, exist_ok=True)
-    tickets = args.tickets or (_tickets_beside(args.pager) if args.pager else TICKETS_URL)
-    config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, tickets)
+    tickets = args.tickets or (_tickets_beside(args.pager) if args.pager else alertmanager.TICKETS_URL)
+    config = alertmanager.alertmanager_yaml(args.dilation, args.pager or alertmanager.PAGER_URL, tickets)
     scrapes = prometheus_yaml(args.dilation, at["--emulator"], at["--alertmanager"])
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config), (PROMETHEUS_FILE, scrapes)):
         write_file(args.out / name, text)
@@ -441,14 +425,14 @@ def _rules(args: argparse.Namespace) -> int:
         return 0
     print("\n".join(paths))
     sys.stdout.flush()
-    for line in _next_commands(args.out, args.dilation, at, args.pager or PAGER_URL):
+    for line in _next_commands(args.out, args.dilation, at, args.pager or alertmanager.PAGER_URL):
         streams.say(line)
     return 0
 
 
 def _is_place(text: str) -> bool:
     """Whether a program can listen at HOST:PORT."""
-    from telemetry.export.server import ListenError, parse_listen  # noqa: PLC0415  where an option has one
+    from telemetry.export.server import ListenError, parse_listen  # noqa: PLC0415  it brings prometheus_client
 
     try:
         host, port = parse_listen(text)
@@ -490,7 +474,7 @@ def _next_commands(folder: Path, dilation: float, at: Mapping[str, str], pager: 
         ),
     )
     return [
-        "to use them, each in a terminal of its own (docs/howto/alerts.md explains them; the scenario is an example):",
+        "to use them, each in its own terminal (docs/howto/alerts.md explains them; the scenario is an example):",
         *(f"  {command(*words)}" for words in programs),
         f"for another scenario, end them and empty {folder / 'prometheus'}: some alerts compare with the last hour",
     ]

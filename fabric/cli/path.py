@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
                 )
             ],
         )
-    from fabric.render.document import Status  # noqa: PLC0415
-    from fabric.render.json import to_json  # noqa: PLC0415  --help must not load numpy and pydantic
+    from fabric.render.document import Status  # noqa: PLC0415  --help must not load numpy and pydantic
+    from fabric.render.json import to_json  # noqa: PLC0415
     from fabric.render.text import console_for, print_document  # noqa: PLC0415
     from fabric.show.subject import load_subject, moment  # noqa: PLC0415
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps: int) -> Document:
-    from fabric.forwarding.path_view import explain_path, no_path_between_tenants  # noqa: PLC0415
+    from fabric.forwarding.path_view import explain_path, no_path_between_tenants  # noqa: PLC0415  as in run()
 
     query = _query(subject, words[0], words[1], args)
     routed = _routed(subject, query, args, time_ps)
@@ -99,7 +99,11 @@ def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps:
         src, dst = (subject.tenants.get(it.id, "no tenant") for it in (query.src, query.dst))
         return no_path_between_tenants(query, src, dst, _when(subject, time_ps))
     if subject.compiled.params.source_routes is not None:
-        from fabric.forwarding.source_route_view import explain_source_routes  # noqa: PLC0415
+        hashed = {"--sport": args.sport, "--dport": args.dport}
+        text, remedy = "has no effect where NICs choose paths: no switch hashes UDP ports", "leave it out"
+        if given := [Problem(name, text, remedy) for name, value in hashed.items() if value is not None]:
+            raise InputErrors("options", given)
+        from fabric.forwarding.source_route_view import explain_source_routes  # noqa: PLC0415  as in run()
 
         withdrawn = subject.routes_withdrawn(time_ps)
         return explain_source_routes(at, subject.rates(at), query, withdrawn, _when(subject, time_ps), ports=args.json)
@@ -108,7 +112,7 @@ def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps:
 
 def _routed(subject: Subject, query: FlowQuery, args: argparse.Namespace, time_ps: int) -> Document | None:
     """The answer between two subnets of a tenant; None for other pairs."""
-    from fabric.forwarding.path_view import explain_path  # noqa: PLC0415
+    from fabric.forwarding.path_view import explain_path  # noqa: PLC0415  as in run()
     from fabric.forwarding.tenant_path import crossing, crossing_text, tenant_between  # noqa: PLC0415
 
     params = subject.compiled.params
@@ -124,7 +128,7 @@ def _routed(subject: Subject, query: FlowQuery, args: argparse.Namespace, time_p
 
 def _query(subject: Subject, src_name: str, dst_name: str, args: argparse.Namespace) -> FlowQuery:
     """The flow; every problem of the words and options together."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415  as in run()
 
     from fabric.forwarding.flowpath import ENTROPY_PORTS  # noqa: PLC0415
     from fabric.forwarding.path_view import FlowQuery  # noqa: PLC0415
@@ -187,7 +191,7 @@ def _query(subject: Subject, src_name: str, dst_name: str, args: argparse.Namesp
 
 
 def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Document:
-    from fabric.forwarding.ecmp_load import group_loads  # noqa: PLC0415
+    from fabric.forwarding.ecmp_load import group_loads  # noqa: PLC0415  as in run()
     from fabric.forwarding.polarisation import survey  # noqa: PLC0415
     from fabric.forwarding.route_faults import check_routes  # noqa: PLC0415
     from fabric.forwarding.routes_view import explain_routes  # noqa: PLC0415
@@ -216,7 +220,7 @@ def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Doc
 
 def _when(subject: Subject, time_ps: int) -> str:
     """'incast at 2ms; routes change at 2.5ms'."""
-    from fabric.show.subject import moment_text  # noqa: PLC0415
+    from fabric.show.subject import moment_text  # noqa: PLC0415  as in run()
     from fabric.units import format_time_ps  # noqa: PLC0415
 
     later = [moment for moment in subject.moments() if moment > time_ps]

@@ -124,13 +124,13 @@ def run(args: argparse.Namespace) -> int:
     question = _question(args)
     from fabric.render.json import to_json  # noqa: PLC0415  --help must not load pyarrow
     from fabric.render.text import console_for, print_document  # noqa: PLC0415
-    from fabric.scenario.remarks import of_losses  # noqa: PLC0415
+    from fabric.scenario.remarks import loss_remarks  # noqa: PLC0415
     from fabric.whatif.page import compose  # noqa: PLC0415
     from fabric.whatif.study import place, static  # noqa: PLC0415
 
     placed = place(question)
     if not args.static and not args.quiet:
-        for remark in of_losses(placed.scenario):
+        for remark in loss_remarks(placed.scenario):
             streams.say(f"note: {visible(remark)}")
     if args.estimate:
         return _estimate(args, question, placed)

@@ -1,4 +1,4 @@
-"""What to change where many senders meet at one port and pause: by the marking of its queue, and by what reads marks.
+"""The remedy where many senders meet at one port and are paused: of the queue's marking or of the senders' control.
 
 Advice to mark earlier helps only where the queue does not mark before XOFF, and where senders react to marks.
 """
@@ -41,7 +41,7 @@ def remedy_of_queue(evidence: Evidence, port: PortId, prio: int) -> str:
         kmin = _kmin(evidence, port, prio)
     except FabricError:
         return (
-            f"compare ECN Kmin with {_limit(xoff)} (the scenario of this run can not be read any more, so Kmin is "
+            f"compare ECN Kmin with {_limit(xoff)} (the scenario of this run cannot be read any more, so Kmin is "
             f"unknown); {_OTHERS}"
         )
     return advice(control, kmin, xoff)

@@ -6,6 +6,7 @@ decide, and with given routes nothing is repaired. Where NICs choose paths, they
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -50,18 +51,19 @@ def repairs(run: RunDir) -> list[Repair]:
     if resolved.get("routing", "shortest-path") != "shortest-path" or delay is None:
         return []
     delay_ns = parse_time_ps(delay) // PS_PER_NS
-    shown = show(delay_ns, Unit.NS)
-    fabric, found = run.fabric, dict[tuple[str, bool, int], Repair]()
+    fabric, changed = run.fabric, dict[tuple[int, str, bool], frozenset[str]]()
     for row in run.events(list(_KINDS), ["time_ns", "kind", "device", "port"]).to_pylist():
         here = fabric.port_called[f"{row['device']}:{row['port']}"]
         ends = sorted((int(here), int(fabric.ports[here].peer)))
         cable, up, time_ns = "--".join(map(fabric.port_name, ends)), row["kind"] == "link_up", int(row["time_ns"])
-        devices = frozenset(fabric.node_of(end).name for end in ends)
-        found[cable, up, time_ns] = Repair(cable, devices, up, time_ns, time_ns + delay_ns, None, field, shown)
-    return [
-        it if it.up else it._replace(back_ns=_back(it, found.values()))
-        for it in sorted(found.values(), key=lambda it: (it.changed_ns, it.cable))
-    ]
+        changed[time_ns, cable, up] = frozenset(fabric.node_of(end).name for end in ends)
+    moments = sorted({time_ns + delay_ns for time_ns, _, _ in changed})
+    found = []
+    for (time_ns, cable, up), devices in sorted(changed.items()):
+        # Switches compute paths over all cables, also over one that changed while they waited because of another one.
+        computed_ns = time_ns + delay_ns if field is OF_NICS else moments[bisect_left(moments, time_ns)]
+        found.append(Repair(cable, devices, up, time_ns, computed_ns, None, field, show(delay_ns, Unit.NS)))
+    return [it if it.up else it._replace(back_ns=_back(it, found)) for it in found]
 
 
 def _back(cut: Repair, found: Iterable[Repair]) -> int | None:

@@ -1,6 +1,6 @@
-"""Which timers of BGP decided how long packets followed old routes, and which of the transport gave up before.
+"""Sentences about timers of BGP that decided how long packets were lost, and timers of the transport that ended before.
 
-The events, their losses and their timers are those of the `routing` section of summary.json.
+They are made from the `routing` section of summary.json, whose words about timers are those of runs/bgp_timers.py.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fabric.controlplane.network.describe import describe, touched
 from fabric.dataplane.state.codes import DropReason
 from fabric.runs import files, messages, parquet
-from fabric.runs.timers import timers, waiting
+from fabric.runs.bgp_timers import deciding_timers, running_timers
 from fabric.units import PS_PER_NS, count, format_time_ps
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler or speakers
@@ -98,10 +98,11 @@ def routing_section(
 ) -> dict[str, Any]:
     """The section; the module docstring has the rules of counting."""
     end_ns = now.time_ps // PS_PER_NS
-    records = [record for record in control.convergence if record.time_ns < end_ns]
+    numbered = [it for it in enumerate(control.convergence, 1) if it[1].time_ns < end_ns]
+    records = [record for _, record in numbered]
     routers = control.plan.routers
     scopes = [{routers[row].name for row in record.routers | touched(record.event, control.plan)} for record in records]
-    waits = [waiting(control, control.convergence.index(record) + 1, record, end_ns) for record in records]
+    waits = [running_timers(control, cause, record, end_ns) for cause, record in numbered]
     costs = blame(losses, records, scopes, sampling_ns, {row for row, wait in enumerate(waits) if wait})
     rows = [
         _row(control, record, lost, end_ns, now, ideal_ps) | {"pending": wait}
@@ -160,7 +161,7 @@ def _row(
         "packets_lost_converging": lost.converging,
         **under_way,
         "others_slowdown_p50": others,
-        "timers": "" if record.is_churn else timers(control, record),
+        "timers": "" if record.is_churn else deciding_timers(control, record),
     }
 
 

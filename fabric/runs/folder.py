@@ -183,6 +183,7 @@ class RunFolder:
             sent,
             serving_times(plan.serving, now, plan.transfers),
             job_summary.step_times(bounds),
+            nics_spray=plan.nics_spray,
         )  # fmt: skip
         if plan.transfers is not None:
             summary["transfers"] = transfers.summary(now, plan.transfers)

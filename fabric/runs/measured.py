@@ -147,6 +147,7 @@ class _NoFolder:
             self.sent,
             serving_times(plan.serving, now, plan.transfers),
             step_times(step_bounds(now, plan.transfers, plans_of(plan.about))),
+            nics_spray=plan.nics_spray,
         )  # fmt: skip
         return summary, Content().hexdigest(engine_digest)
 

@@ -120,6 +120,8 @@ class Plan:
     """Name of the entry of the workload of each stream of datagrams."""
     serving: Sequence[ServingPlan] = ()
     """Inference requests."""
+    nics_spray: bool = False
+    """Whether NICs give each packet of a queue pair another source route."""
 
     @property
     def records_messages(self) -> bool:

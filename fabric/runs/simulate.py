@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from fabric.collectives.transfers import NEED_COLUMNS, TRANSFER_COLUMNS
 from fabric.dataplane.engine.driver import Emulator
+from fabric.dataplane.state.codes import RouteChoice
 from fabric.errors import InputErrors, Problem, RunDirError
 from fabric.runs import checkpoint, eventlog, files
 from fabric.runs.folder import ENDED, claimed
@@ -94,6 +95,7 @@ def planned(
     duration_ps = compiled.duration_ps if until_ps is None else until_ps
     complete = resolved(scenario, compiled.fabric)
     scheduled = ScheduledTransfers.of(compiled.params, records_messages=compiled.keep_messages)
+    routes = compiled.params.source_routes
     about = {
         "seed": compiled.seed,
         "duration_ps": duration_ps,
@@ -127,6 +129,7 @@ def planned(
         datagrams=compiled.params.streams.entry if compiled.params.streams is not None else (),
         ideal_transfers_ps=compiled.ideal_transfers_ps,
         serving=serving_plans(scenario, compiled.fabric),
+        nics_spray=routes is not None and routes.choice is RouteChoice.PACKET,
     )
 
 

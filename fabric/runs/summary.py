@@ -55,6 +55,8 @@ def summarise(
     sent: Completed | None = None,
     serving: Sequence[ServingTimes] = (),
     steps: StepTimes | None = None,
+    *,
+    nics_spray: bool = False,
 ) -> dict[str, Any]:
     """The content of summary.json.
 
@@ -70,6 +72,7 @@ def summarise(
     sent                            completed messages of transfers; None: there are none, or they were not recorded
     serving                         inference requests
     steps                           steps of jobs that ended; None: there are no jobs
+    nics_spray                      NICs give each packet of a queue pair another source route
     """
     deadlocks = max(recorded.get("deadlock", 0), 1 if ending.cycle else 0)
     metrics = measures.measure(now, ideal_ps, deadlocks, routing, sent)
@@ -105,7 +108,7 @@ def summarise(
         "events": {"recorded": dict(recorded), "unrecorded": dict(unrecorded)},
         **({"inference": [it.as_json() for it in serving]} if serving else {}),
     }
-    sentences = verdict.sentences(now, metrics, summary, truth)
+    sentences = verdict.sentences(now, metrics, summary, truth, nics_spray=nics_spray)
     return {
         "headline": sentences[0].text,
         "verdict": [{"level": it.level, "text": it.text} for it in sentences],

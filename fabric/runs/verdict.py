@@ -71,10 +71,11 @@ LIVELOCK_PKTS: Final = 100
 
 
 def sentences(
-    now: Snapshot, metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = ()
-) -> list[Finding]:
+    now: Snapshot, metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = (),
+    *, nics_spray: bool = False,
+) -> list[Finding]:  # fmt: skip
     """The headline, then the worst level first; within a level causes before the rest, each in the order of the rules
-    below. truth: records of faults.
+    below. truth: records of faults. nics_spray: NICs give each packet of a queue pair another source route.
     """
     routing = list(convergence.sentences(summary["routing"]))
     causes = [
@@ -82,7 +83,7 @@ def sentences(
         *_drops(metrics, summary, truth, _WITHOUT_PAUSES),
         *_pausing_hosts(now),
         *(it for it in routing if it[0] == "warning"),
-        *_reordering(now, metrics),
+        *_reordering(now, metrics, nics_spray=nics_spray),
         *_without_cable(truth, summary["stop"]["time_ns"]),
         *_drops(metrics, summary, truth, frozenset(DropReason) - _WITHOUT_PAUSES),
         *_links(now),
@@ -375,11 +376,11 @@ def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
         )
 
 
-def _reordering(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
-    """Reordering that NICs treated as loss."""
+def _reordering(now: Snapshot, metrics: Metrics, *, nics_spray: bool) -> Iterator[Sentence]:
+    """Reordering that NICs treated as loss. Where each queue pair keeps its source route, there is none."""
     again, dropped = int(metrics["transport.retransmits"] or 0), int(metrics["drops.total"] or 0)
     late = int(now.hosts["out_of_sequence"].sum())
-    spread = set(now.switches["load_balance"].tolist()) - BY_FLOW
+    spread = set(now.switches["load_balance"].tolist()) - BY_FLOW - (frozenset() if nics_spray else BY_SENDER)
     if late and again > dropped and spread:
         sprays = bool(spread & (PER_PACKET | BY_SENDER))
         yield (

@@ -16,7 +16,7 @@ def remarks(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
     return list(_watchdogs(scenario, whole_ps))
 
 
-def of_losses(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
+def loss_remarks(scenario: Scenario, duration_ps: int | None = None) -> list[str]:
     """One sentence where a packet that is lost cannot be sent again by its timer within the run.
 
     By default the timer of RDMA NICs is longer than many simulated runs. What is lost at the end of a message, or

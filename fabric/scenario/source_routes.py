@@ -31,7 +31,7 @@ def source_route_rules(scenario: Scenario, changed: Collection[str]) -> _Found:
         text = f"does not work with {_IS}: a packet has one outer header, and NICs that encapsulate need no VTEP"
         yield "vxlan", text, "remove one of them"
     if scenario.routing != "shortest-path":
-        text = f"{scenario.routing} does not work with {_IS}: NICs know the shortest paths, and switches ask no route"
+        text = f"{scenario.routing} does not work with {_IS}: NICs use shortest paths, and switches look up no route"
         yield "routing", text, "use routing: shortest-path, or another load_balancing"
     if "withdrawal" in _changed(scenario.transport.source_routes) and not any(
         fault.kind in TAKES_DOWN for fault in scenario.faults

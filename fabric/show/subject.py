@@ -74,9 +74,17 @@ class Subject:
         routes = self.compiled.params.source_routes
         if routes is None:
             return frozenset()
-        changed = [change.time_ps for change in self.timeline if change.cables]
-        noticed = [moment + routes.withdrawal_ps for moment in changed if moment + routes.withdrawal_ps <= time_ps]
-        return self.at(noticed[-1]).down if noticed else frozenset()
+        history: dict[int, list[tuple[int, bool]]] = {}
+        for change in self.timeline:
+            for link, up in change.cables:
+                history.setdefault(link, []).append((change.time_ps, up))
+        found: set[int] = set()
+        for link, its in history.items():
+            # As the engine's notices: each has the carrier of its cable at that moment.
+            noticed = [moment + routes.withdrawal_ps for moment, _ in its if moment + routes.withdrawal_ps <= time_ps]
+            if noticed and not [up for moment, up in its if moment <= noticed[-1]][-1]:
+                found |= {int(self.fabric.links[link].a), int(self.fabric.links[link].b)}
+        return frozenset(found)
 
     def rates(self, at: Forwarding) -> LinkRates:
         """Rates of cables at the same time."""

@@ -30,7 +30,7 @@ class SourceRoutes:
     def between(self, switch: int, host: int) -> NDArray[np.int64]:
         """(n, hops) PortIds of the switches' egress ports, from `switch` to the port at the host; (0, 0): no path.
 
-        Parallel cables of the last switch to the host make the routes more than MOST.
+        There are more than MOST where several cables of the last switch lead to the host.
         """
         class_ = int(self._table.class_of_host[host])
         if not self._count(switch, class_):
@@ -82,7 +82,10 @@ class SourceRoutes:
 
 
 def _turn(counts: list[int], number: int) -> tuple[int, int]:
-    """(which of some things, how often it has had its turn), where each has count turns and they take them in turn."""
+    """(branch, how often it was taken before) of the turn `number`: branches are taken in turn, each at most its count.
+
+    Raises: IndexError for more turns than all counts together.
+    """
     taken = 0
     for level in sorted(set(counts)):
         left = [place for place, count in enumerate(counts) if count > taken]

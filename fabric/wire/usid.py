@@ -1,8 +1,8 @@
-"""Compressed SRv6 segments of 16 bits in one IPv6 address (NEXT-C-SID, RFC 9800), in the format F3216.
+"""Compressed SRv6 segments of 16 bits in one IPv6 address (NEXT-CSID, RFC 9800), in the format F3216.
 
 32 bits of block, then up to six segments of which the first is active; zeros end the list. A node takes the first one
 off and moves the others up. Values from 0xE000 on are local to a node (LIB), the others global (GIB): RFC 9800 section
-5 leaves the split to the operator; this one is that of Linux and Cisco.
+5 leaves the split to the operator; this one is the default of FRR and Junos.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_HOSTS: Final = FIRST_LOCAL - 1
 
 
 def adjacency(port_index: int) -> int:
-    """Segment of a switch's port (uA: End.X with NEXT-C-SID, RFC 9800 section 4.1.2), local to the switch."""
+    """Segment of a switch's port (uA: End.X with NEXT-CSID, RFC 9800 section 4.1.2), local to the switch."""
     return FIRST_LOCAL + port_index
 
 

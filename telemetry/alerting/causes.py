@@ -1,7 +1,7 @@
-"""Which root cause of the diagnosis an alert is about: an alert names where something was noticed.
+"""The root cause of the diagnosis that explains an alert. The alert itself names the place where something was noticed.
 
 A packet of a lossless priority is lost at the switch behind the one with the wrong DSCP map, or behind the one that
-obeys no PFC. The diagnosis reads both ends of every cable, so it can tell; one expression of Prometheus cannot.
+obeys no PFC. The diagnosis reads both ends of every cable and finds that switch; an expression of Prometheus cannot.
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ def cause_of(
     named = firing.root_device
     if not named:
         return about[0] if about else None
-    beside = {named, *neighbours.get(named, ())}
-    own = [it for it in about if named in it.devices]
-    return next(iter([*own, *(it for it in about if it.devices & beside)]), None)
+    nearby = {named, *neighbours.get(named, ())}
+    own = (it for it in about if named in it.devices)
+    return next(own, None) or next((it for it in about if it.devices & nearby), None)

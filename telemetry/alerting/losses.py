@@ -77,8 +77,8 @@ def _silent_switch(limit: float) -> Expr:
 def _switch_down(limit: float) -> Expr:
     """Switches to which more than `limit` ports of neighbours lead, none of which has carrier.
 
-    These ports decide, because a switch without power answers no scrape. The label `peer_device` is the switch as well,
-    as at these ports: Alertmanager compares labels of one name.
+    The neighbours' ports decide, because a switch without power answers no scrape. The alert has the switch in
+    `peer_device` as well, where FabricLinkDown of a neighbour's port has it: inhibitions compare labels of one name.
     """
     up = _at_peer(select("fabric_port_up"))
     cables = above(Aggregate(Operator.COUNT, up, ("port",)), limit)

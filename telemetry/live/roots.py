@@ -231,5 +231,5 @@ class LiveRoots(Observer):
 
 
 def _urgency(row: Mapping[str, Any]) -> tuple[bool, bool, float, int, float]:
-    """Sorts what a network is built for last, what goes on before what is over, then the surest first."""
+    """Sort key: harmless roots last, roots that are over after those that last, then the most certain first."""
     return row["rank"] > 1, not row["open"], -(row["confidence"] or 0.0), row["rank"], row["since_seconds"]

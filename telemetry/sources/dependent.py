@@ -26,11 +26,11 @@ from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from telemetry.diagnosis.root import Root
 
 SLOWER: Final = 2.0
-"""A message is hurt where it took so many times the median of its like."""
+"""A message is hurt where it took so many times the median of similar messages."""
 LONGER: Final = 1.15
-"""An operation is hurt where it took so many times the median of like ones before, as of FabricJobSlowdown."""
+"""An operation is hurt where it took so many times the median of similar ones before, as in FabricJobSlowdown."""
 PEERS: Final = 3
-"""So many give a median of what the root did not reach."""
+"""Messages or operations that the root did not reach: at least so many give a median."""
 _NEVER: Final = -1
 _KINDS: Final = 3
 _KEY: Final = ("operation_type", "algorithm", "kind", "operation_bytes", "operation_ranks")
@@ -75,7 +75,7 @@ class Dependent:
     """Under way while it lasted."""
     late: tuple[LateOperations, ...]
     unlike: int
-    """Operations under way that none can be compared with."""
+    """Operations under way for which there is no similar one to compare with."""
     hosts: tuple[tuple[str, int], ...]
     """Senders and receivers of messages that failed or were late, with their number, most first."""
 
@@ -84,7 +84,7 @@ class Dependent:
         """Sentences: messages, operations."""
         parts = [f"{self.failed:,} failed"] if self.failed else []
         if self.slower:
-            parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as their like")
+            parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as similar messages")
         if self.undone:
             parts.append(f"{self.undone:,} of {self.total:,} of their schedules were not done when the run ended")
         found = []
@@ -100,7 +100,7 @@ class Dependent:
             found.append(f"{of}: {listed([it.words for it in self.late], _KINDS, '; ')}")
         if self.unlike:
             what = f"how long {count(self.unlike, 'operation')} would have taken without it is not known"
-            found.append(f"{what}: no like one ended before it, or ran elsewhere")
+            found.append(f"{what}: no similar one ended before it, or ran elsewhere")
         return found
 
     def as_json(self) -> dict[str, Any]:
@@ -199,8 +199,7 @@ def _read(run: RunDir, evidence: Evidence, cables: set[int]) -> _Transfers | Non
     table = table.take(pa.array(remote))
     operation = table["operation"].to_numpy(zero_copy_only=False).astype(str)
     labels, first, place = np.unique(operation, return_index=True, return_inverse=True)
-    entries, owner = np.unique([it.partition("/")[0] for it in labels.tolist()], return_inverse=True)
-    del entries
+    _, owner = np.unique([it.partition("/")[0] for it in labels.tolist()], return_inverse=True)
     columns = [table[name].take(pa.array(first)).to_pylist() for name in _KEY]
     src, dst = (table[name].to_numpy(zero_copy_only=False).astype(str) for name in ("src", "dst"))
     messages, done, failed = (table[name].to_numpy().astype(np.int64) for name in ("messages", "done", "failed"))

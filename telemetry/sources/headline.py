@@ -1,4 +1,4 @@
-"""The first root cause of a run as the first line of its verdict, which is written without metrics.
+"""The first line of a run's verdict: its first root cause. The verdict in summary.json is made without samples.
 
 The diagnosis reads every sample and may take as long as a small run, so it is made only where a run has something to
 explain: a problem or warning, a pause, or a fault that had begun.
@@ -33,7 +33,7 @@ def is_suspicious(run: RunDir) -> bool:
 def headline(run: RunDir, control: ControlRun | None = None) -> tuple[str, str] | None:
     """(level, text) of the first root; None where there is none that an operator acts on. Raises: RunDirError.
 
-    `control`: that of the run, where it is known already.
+    control : the run's control plane, where it has been simulated already; None: it is simulated again if needed
     """
     found: Sequence[Root] = roots_of(run, control=control) if is_suspicious(run) else ()
     if not found or found[0].rank >= len(_LEVELS):

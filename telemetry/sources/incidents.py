@@ -121,7 +121,7 @@ class Hurt:
             beside = self.slower - self.by_ideal
             if beside:
                 parts.append(
-                    f"{beside:,} that it reached took more than {SLOWER:g} times as long as their like elsewhere"
+                    f"{beside:,} that it reached took more than {SLOWER:g} times as long as similar messages elsewhere"
                 )
             if self.by_ideal:
                 parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times their ideal")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -15,6 +15,14 @@ from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
 
 MS = 10**9
+CLOS2: Final = {
+    "kind": "leaf-spine",
+    "leaves": 2,
+    "spines": 4,
+    "hosts_per_leaf": 4,
+    "host_rate": "100G",
+    "fabric_rate": "100G",
+}
 
 
 def test_every_load_balancing_is_by_flow_by_flowlet_by_packet_or_by_sender() -> None:
@@ -33,15 +41,7 @@ def compiled(
         build_scenario(
             {
                 "name": "balance",
-                "topology": {
-                    "kind": "leaf-spine",
-                    "leaves": 2,
-                    "spines": 4,
-                    "hosts_per_leaf": 4,
-                    "host_rate": "100G",
-                    "fabric_rate": "100G",
-                    "link_overrides": overrides or [],
-                },
+                "topology": {**CLOS2, "link_overrides": overrides or []},
                 "switches": switches,
                 "transport": {"cc": "none", **(transport or {})},
                 "workload": [workload or {"kind": "permutation", "size": "200KB", "shift": 4}],

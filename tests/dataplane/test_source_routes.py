@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from test_load_balancing import MS
+from test_load_balancing import CLOS2, MS
 
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import DropReason, Stop
@@ -21,14 +21,6 @@ from fabric.topology.source_routes import MOST, SourceRoutes
 from fabric.verify.conservation import check
 
 US: Final = 10**6
-CLOS2: Final = {
-    "kind": "leaf-spine",
-    "leaves": 2,
-    "spines": 4,
-    "hosts_per_leaf": 4,
-    "host_rate": "100G",
-    "fabric_rate": "100G",
-}
 PLANES: Final = {
     "kind": "clos3",
     "pods": 2,
@@ -141,6 +133,23 @@ def test_what_is_lost_is_the_rate_times_the_delay_times_the_share_of_dead_routes
     assert sum(after.state.route_sets["live"][1:].tolist()) == 3 + 3
 
 
+def test_each_cable_is_left_after_its_own_delay() -> None:
+    """The notice of the first cable, at 120 us, is none of the second one, which failed 10 us before it."""
+    second = {"kind": "link-down", "link": "leaf1--spine3", "at": "110us"}
+    it = compiled(workload=one_flow("4MB"), transport={"source_routes": {"withdrawal": "100us"}}, faults=[DOWN, second])
+    counts = [int(ended(it, until_ps=at * US).state.hosts["routes_withdrawn"][0]) for at in (119, 121, 209, 211)]
+    assert counts == [0, 1, 1, 2]
+
+
+def test_a_flap_that_is_over_before_it_is_noticed_withdraws_nothing() -> None:
+    """The notices of the other cable, at 55 us and 60 us, are none of it."""
+    flap = {**DOWN, "until": "60us"}
+    other = {"kind": "link-down", "link": "leaf1--spine3", "at": "5us", "until": "10us"}
+    it = compiled(workload=one_flow("4MB"), transport={"source_routes": {"withdrawal": "50us"}}, faults=[flap, other])
+    for at in (56, 61, 71, 111):
+        assert not ended(it, until_ps=at * US).state.hosts["routes_withdrawn"].any()
+
+
 def test_routes_are_taken_again_after_the_cable_is_back() -> None:
     back = {**DOWN, "until": "200us"}
     it = compiled(workload=one_flow("8MB"), transport={"source_routes": {"withdrawal": "50us"}}, faults=[back])
@@ -190,9 +199,11 @@ def test_runs_with_cnps_losses_and_a_dead_link_are_the_same_for_any_threads(choi
     assert check(engines[0].state, it.fabric, engines[0].now_ps) == []
 
 
-def test_a_run_goes_on_from_a_checkpoint_to_the_same_digest(tmp_path: Path) -> None:
-    it = compiled(workload=one_flow("4MB"), transport={"source_routes": {"withdrawal": "50us"}}, faults=[DOWN])
-    engine = ended(it, until_ps=40 * US)
+@pytest.mark.parametrize("at", [40, 90, 130])
+def test_a_run_goes_on_from_a_checkpoint_to_the_same_digest(tmp_path: Path, at: int) -> None:
+    faults = [DOWN, {"kind": "link-down", "link": "leaf1--spine3", "at": "60us", "until": "150us"}]
+    it = compiled(workload=one_flow("4MB"), transport={"source_routes": {"withdrawal": "50us"}}, faults=faults)
+    engine = ended(it, until_ps=at * US)
     engine.save(tmp_path / "at")
     again = Emulator.restore(it.fabric, it.params, it.edits, path=tmp_path / "at", reroute_delay_ps=it.reroute_delay_ps)
     for one in (engine, again):

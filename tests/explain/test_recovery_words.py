@@ -67,6 +67,22 @@ def test_reordering_that_is_taken_for_loss_is_a_problem_with_its_remedy(tmp_path
     assert f"{worst['retransmits']:,} of its packets sent again although none was lost: they overtook" in verdict
 
 
+@pytest.mark.parametrize(("choice", "spray"), [("packet", True), ("queue-pair", False)])
+def test_losses_of_a_queue_pair_that_keeps_its_source_route_are_no_reordering(
+    tmp_path: Path, choice: str, spray: bool
+) -> None:
+    routes = {"choice": choice, "withdrawal": "50us"}
+    run = simulated(
+        tmp_path,
+        switches={"load_balancing": "source-routed"},
+        transport={"recovery": "go-back-n", "source_routes": routes, "retransmit_timeout": "300us"},
+        faults=[{"kind": "link-down", "link": "leaf1--spine1", "at": "10us"}],
+    )
+    metrics = run.summary["metrics"]
+    assert metrics["transport.retransmits"] > metrics["drops.total"] > 0
+    assert ("NICs spray packets, and NICs took" in sentences(run, "problem")) is spray
+
+
 def test_a_window_that_was_too_small_is_named_by_the_message_that_paid(tmp_path: Path) -> None:
     run = simulated(tmp_path, transport={"reorder_window": "1us"})
     metrics = run.summary["metrics"]

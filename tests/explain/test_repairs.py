@@ -65,6 +65,20 @@ def test_a_carrier_that_is_back_before_the_routes_move_ends_the_black_hole(tmp_p
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "second_ns"),
+    [({}, 500_000), ({"switches": {"load_balancing": "source-routed"},
+                      "transport": {"source_routes": {"withdrawal": "300us"}}}, 700_000)],
+)  # fmt: skip
+def test_switches_compute_paths_for_all_cables_and_nics_leave_each_after_its_own_delay(
+    tmp_path: Path, more: dict[str, Any], second_ns: int
+) -> None:
+    cuts = [("spine1", "200us"), ("spine2", "400us")]
+    faults = [{"kind": "link-down", "link": f"leaf1--{spine}", "at": at} for spine, at in cuts]
+    run = simulated(tmp_path, more={"faults": faults, **more}, **({} if more else {"reroute_delay": "300us"}))
+    assert [it.computed_ns for it in repairs(run)] == [500_000, second_ns]
+
+
 def test_a_run_that_ends_first_has_no_new_paths(tmp_path: Path) -> None:
     run = simulated(tmp_path, duration="800us")
     assert "routes still led there when the run ended (run.reroute_delay 1ms)" in words(run)

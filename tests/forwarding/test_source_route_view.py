@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fabric import shipped
 from fabric.cli.main import main
 from fabric.errors import InputErrors
 from fabric.scenario.compile.scenario import compile_scenario
@@ -75,6 +76,24 @@ def test_a_dead_route_is_lost_until_it_is_withdrawn(capsys: pytest.CaptureFixtur
     assert after["verdict"] == "8 routes: each packet takes the next of 6; 2 withdrawn."
     states = [row["state"] for row in rows(after)]
     assert [state.startswith("withdrawn") for state in states] == [number % 4 == 0 for number in range(8)]
+
+
+def test_a_second_cable_is_withdrawn_after_its_own_delay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shipped.scenario(Path("source-routes")).read_text(encoding="utf-8")
+    [first] = [line for line in text.splitlines() if line.startswith("  - {kind: link-down")]
+    second = first.replace("p1-spine1", "p1-spine2").replace("200us", "290us")
+    (tmp_path / "two.yml").write_text(text.replace(first, f"{first}\n{second}"), encoding="utf-8")
+    for moment, withdrawn in (("299us", 0), ("300us", 2), ("389us", 2), ("390us", 4)):
+        assert main(["path", "host1", "host9", str(tmp_path / "two.yml"), "--json", "--at", moment]) == 0
+        states = [row["state"] for row in rows(json.loads(capsys.readouterr().out))]
+        assert sum(state.startswith("withdrawn") for state in states) == withdrawn
+
+
+def test_ports_that_no_switch_hashes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["path", "host1", "host9", "source-routes", "--sport", "50000", "--dport", "4791"]) == 2
+    shown = capsys.readouterr().err
+    assert "--sport: has no effect where NICs choose paths" in shown
+    assert "--dport: has no effect where NICs choose paths" in shown
 
 
 def test_the_queue_pair_that_keeps_a_route_is_counted_there(capsys: pytest.CaptureFixture[str]) -> None:

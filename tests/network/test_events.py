@@ -11,6 +11,7 @@ from fabric.controlplane.bgp.policy import DENY_ALL
 from fabric.controlplane.evpn.evpn_nlri import EVPN, key_of
 from fabric.controlplane.network import events as e
 from fabric.controlplane.network.config import Bfd, ControlConfig, Design
+from fabric.controlplane.network.pending import FIB
 from fabric.controlplane.network.record import Convergence
 from fabric.controlplane.network.rows import flood_rows, known_rows
 from fabric.controlplane.network.run import ControlRun
@@ -323,6 +324,15 @@ def test_flood_lists_and_arp_knowledge_follow_the_routes() -> None:
 def flap(here: World, lasts_ns: int, until_ms: int = 20) -> ControlRun:
     cable = here.cable("leaf1", "spine1")
     return here.run([e.CableDown(0, cable), e.CableUp(lasts_ns, cable)], until_ms=until_ms)
+
+
+def test_routes_that_a_stopped_daemon_would_have_installed_wait_for_no_timer() -> None:
+    here = world(config=ControlConfig(fib_delay_ns=500 * MS))
+    leaf, spine = here.row("leaf1"), here.row("spine1")
+    down = e.CableDown(0, here.cable("leaf1", "spine1"))
+    for events, waiting in (([down], {leaf, spine}), ([down, e.DaemonCrash(100 * MS, leaf)], {spine})):
+        run = here.run(events, until_ms=150)
+        assert {it.router for it in run.pending if it.setting == FIB and it.cause == 1} == waiting
 
 
 def test_a_flap_too_short_for_the_daemon_costs_no_session() -> None:

@@ -252,17 +252,19 @@ class Network:
             self.recorder.loc_rib(self.now_ns)
             install = switch.take_routes(change.family, changes, self.now_ns)
             if install:
-                self.at(self.now_ns + self.config.fib_delay_ns, self._install, switch, switch.incarnation, install)
+                self.at(self.now_ns + self.config.fib_delay_ns, self.install, switch, switch.incarnation, install)
 
     def _import_later(self, switch: Switch, report: RoutesReceived) -> None:
         for changes in by_cause(report.changes, self.cause):
-            self.at(self.now_ns + self.config.fib_delay_ns, self._import, switch, switch.incarnation, changes)
+            self.at(self.now_ns + self.config.fib_delay_ns, self.import_routes, switch, switch.incarnation, changes)
 
-    def _import(self, switch: Switch, incarnation: int, changes: Sequence[Change]) -> None:
+    def import_routes(self, switch: Switch, incarnation: int, changes: Sequence[Change]) -> None:
+        """The daemon of a switch imports EVPN routes, unless it has stopped since they came."""
         if switch.incarnation == incarnation:
             self.perform(switch, switch.import_routes(changes, self.now_ns))
 
-    def _install(self, switch: Switch, incarnation: int, routes: Sequence[Any]) -> None:
+    def install(self, switch: Switch, incarnation: int, routes: Sequence[Any]) -> None:
+        """A switch forwards by selected routes, unless its daemon has stopped since."""
         if switch.incarnation == incarnation:
             switch.install(routes, self.now_ns)
 
@@ -422,30 +424,32 @@ class Network:
         for side, row in enumerate((cable.a, cable.b)):
             self.set_port_carrier(self.switches[transport.routers[side]], self.plan.interfaces[row].port, up=up)
             if up:
-                self.at(self.now_ns + self.config.carrier_delay_ns, self._carrier_back, transport, side)
+                self.at(self.now_ns + self.config.carrier_delay_ns, self.carrier_back, transport, side)
         if not up:
             transport.losses += 1
-            self.at(self.now_ns + self.config.interface_event_ns, self._loss_read, transport, transport.losses)
+            self.at(self.now_ns + self.config.interface_event_ns, self.loss_read, transport, transport.losses)
 
     def set_port_carrier(self, switch: Switch, port: int, *, up: bool) -> None:
         """Hardware removes a port without carrier from its ECMP groups, and adds a port with carrier again."""
         (self.down_ports.discard if up else self.down_ports.add)((switch.row, port))
         switch.note_carrier(port, up=up)
-        self.at(self.now_ns + (0 if up else self.config.prune_delay_ns), self._prune, switch, port)
+        self.at(self.now_ns + (0 if up else self.config.prune_delay_ns), self.prune, switch, port)
 
-    def _prune(self, switch: Switch, port: int) -> None:
+    def prune(self, switch: Switch, port: int) -> None:
+        """Hardware follows the present carrier of a port."""
         switch.carrier(port, self.now_ns, up=(switch.row, port) not in self.down_ports)
 
-    def _loss_read(self, transport: Transport, loss: int) -> None:
+    def loss_read(self, transport: Transport, loss: int) -> None:
         """The daemons read the interface event. It takes effect later, also if the cable is back by then."""
         if transport.up or transport.losses != loss:
             return  # the flap was too short for the daemons to notice
         due_ns = self.now_ns + self.config.carrier_delay_ns - self.config.interface_event_ns
         for side in (0, 1):
             incarnation = self.switches[transport.routers[side]].incarnation
-            self.at(due_ns, self._carrier_lost, transport, side, incarnation, transport.open_at[side])
+            self.at(due_ns, self.carrier_lost, transport, side, incarnation, transport.open_at[side])
 
-    def _carrier_lost(self, transport: Transport, side: int, incarnation: int, generation: int) -> None:
+    def carrier_lost(self, transport: Transport, side: int, incarnation: int, generation: int) -> None:
+        """One daemon reacts to a loss of carrier that it has read."""
         switch, name = self.switches[transport.routers[side]], transport.names[side]
         survives = switch.survives_carrier_loss(name)
         if transport.up and (
@@ -460,7 +464,8 @@ class Network:
         if switch.daemon_up:
             self.perform(switch, switch.link_carrier(name, self.now_ns, up=False))
 
-    def _carrier_back(self, transport: Transport, side: int) -> None:
+    def carrier_back(self, transport: Transport, side: int) -> None:
+        """One daemon reacts to a carrier that is back."""
         switch = self.switches[transport.routers[side]]
         if transport.up and switch.daemon_up:  # else lost again before the neighbour could be reached
             self.perform(switch, switch.link_carrier(transport.names[side], self.now_ns, up=True))
@@ -489,14 +494,15 @@ class Network:
                 age_ns = int(self.draws.ratio(stream) * interval_ns)
                 self.at(
                     self.now_ns + self.config.bfd.detection_ns - age_ns,
-                    self._bfd_down,
+                    self.bfd_down,
                     transport,
                     side,
                     transport.outages,
                     transport.open_at[side],
                 )
 
-    def _bfd_down(self, transport: Transport, side: int, outage: int, generation: int) -> None:
+    def bfd_down(self, transport: Transport, side: int, outage: int, generation: int) -> None:
+        """BFD's detection time of one end is over."""
         switch = self.switches[transport.routers[side]]
         if not generation or transport.open_at[side] != generation or not switch.daemon_up:
             return

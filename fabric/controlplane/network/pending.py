@@ -56,19 +56,18 @@ def pending(network: Network) -> tuple[Pending, ...]:
 
 
 def _scheduled(network: Network) -> Iterator[Pending]:
-    """Calls of the network that are due later."""
+    """Calls of the network that are due later. Readers give (setting, router, time from the call to the end)."""
     readers: dict[Callable[..., None], Callable[..., Iterator[tuple[str, int, int]]]] = {
-        type(network)._loss_read: _of_loss,  # noqa: SLF001  calls of the same package's clock
-        type(network)._carrier_lost: _of_carrier,  # noqa: SLF001
-        type(network)._carrier_back: _of_carrier,  # noqa: SLF001
-        type(network)._prune: _of_prune,  # noqa: SLF001
-        type(network)._install: _of_install,  # noqa: SLF001
-        type(network)._import: _of_install,  # noqa: SLF001
-        type(network)._bfd_down: _of_bfd,  # noqa: SLF001
+        network.loss_read: _of_loss,
+        network.carrier_lost: _of_carrier,
+        network.carrier_back: _of_carrier,
+        network.prune: _of_prune,
+        network.install: _of_routes,
+        network.import_routes: _of_routes,
+        network.bfd_down: _of_bfd,
     }
     for time_ns, cause, do, arguments in network.calls():
-        reader = readers.get(getattr(do, "__func__", do))
-        if reader is not None:
+        if (reader := readers.get(do)) is not None:
             for setting, router, later_ns in reader(network.config, *arguments):
                 yield Pending(setting, time_ns + later_ns - network.epoch_ns, router, cause)
 
@@ -86,8 +85,9 @@ def _of_prune(_: ControlConfig, switch: Switch, *__: Any) -> Iterator[tuple[str,
     yield PRUNE, switch.row, 0
 
 
-def _of_install(_: ControlConfig, switch: Switch, *__: Any) -> Iterator[tuple[str, int, int]]:  # noqa: ANN401
-    yield FIB, switch.row, 0
+def _of_routes(_: ControlConfig, switch: Switch, incarnation: int, *__: Any) -> Iterator[tuple[str, int, int]]:  # noqa: ANN401
+    if switch.incarnation == incarnation:  # else the daemon has stopped, and the call does nothing
+        yield FIB, switch.row, 0
 
 
 def _of_bfd(_: ControlConfig, transport: Transport, side: int, *__: Any) -> Iterator[tuple[str, int, int]]:  # noqa: ANN401

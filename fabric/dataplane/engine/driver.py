@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,6 +49,7 @@ from fabric.dataplane.state.trace import NO_PORT
 from fabric.dataplane.state.types import PACKET, State, rows
 from fabric.dataplane.transport.registry import control_of
 from fabric.errors import FabricError, InvariantError
+from fabric.ids import LinkId
 from fabric.topology.model import Fabric
 from fabric.topology.paths import equal_cost_ports
 
@@ -90,13 +92,15 @@ class Emulator:
         self._threads = min(threads, len(fabric.nodes))
         self._sequential = scheduler == "sequential"
         self._reroute_delay_ps = reroute_delay_ps
-        self._edits = sorted(self._with_reroutes(edits), key=lambda edit: edit.time_ps)
+        self._edits = sorted(self._with_reactions(edits), key=lambda edit: edit.time_ps)
         self._applied = 0
         self._events: list[NDArray[Any]] = []
         self._issued: list[NDArray[Any]] = []
         self._rates = Rates(fabric, params)
         self._holds = Holds(fabric, params)
         self._fib = FibWriter(fabric, descending=params.ecmp_descending)
+        self._noticed_down: set[LinkId] = set()
+        """Cables whose loss of carrier NICs with source routes have noticed."""
         self._workers = WorkerPool(self._threads)
         self.state: State = build(
             fabric,
@@ -236,15 +240,19 @@ class Emulator:
             raise FabricError(
                 f"an edit at {late[0].time_ps} ps is in the past at {self.now_ps} ps", "date it now or later"
             )
-        to_come = [*self._edits[self._applied :], *self._with_reroutes(edits)]
+        to_come = [*self._edits[self._applied :], *self._with_reactions(edits)]
         self._edits[self._applied :] = sorted(to_come, key=lambda edit: edit.time_ps)
 
-    def _with_reroutes(self, edits: Sequence[Edit]) -> list[Edit]:
-        moments = {edit.time_ps + self._reroute_delay_ps for edit in edits if isinstance(edit, LinkState)}
-        routes, noticed = self.params.source_routes, set[int]()
-        if routes is not None:
-            noticed = {edit.time_ps + routes.withdrawal_ps for edit in edits if isinstance(edit, LinkState)}
-        return [*edits, *map(_Reroute, sorted(moments)), *map(_Withdraw, sorted(noticed))]
+    def _with_reactions(self, edits: Sequence[Edit]) -> list[Edit]:
+        """With what follows the changes of cables: new shortest paths, and withdrawals of source routes."""
+        changed: dict[int, list[LinkId]] = {}
+        for edit in edits:
+            if isinstance(edit, LinkState):
+                changed.setdefault(edit.time_ps, []).append(edit.link)
+        found = [*edits, *(_Reroute(time_ps + self._reroute_delay_ps) for time_ps in sorted(changed))]
+        if (routes := self.params.source_routes) is not None:
+            found += [_Notice(time_ps + routes.withdrawal_ps, tuple(changed[time_ps])) for time_ps in sorted(changed)]
+        return found
 
     def _apply_due(self) -> None:
         """Apply all edits due now, in order; consecutive routes are written together."""
@@ -256,7 +264,7 @@ class Emulator:
                 edit = self._edits[self._applied]
                 if routes and not isinstance(edit, FibRoute):
                     break
-                if not isinstance(edit, _Reroute | _Withdraw):
+                if not isinstance(edit, _Reroute | _Notice):
                     log_row(self.state, edit.time_ps, 0, EventKind.EDIT, NO_PORT, self._applied)
                 self._applied += 1
                 if isinstance(edit, FibRoute):
@@ -270,8 +278,10 @@ class Emulator:
     def _apply(self, edit: Edit) -> None:
         if isinstance(edit, _Reroute):
             self._reroute()
-        elif isinstance(edit, _Withdraw):
-            withdraw(self.state, self.fabric, self.params)
+        elif isinstance(edit, _Notice):
+            for link in edit.links:
+                self._notice(link, up=bool(self.state.ports[self.fabric.links[link].a]["up"]))
+            withdraw(self.state, self.fabric, self.params, self._noticed_down)
         elif isinstance(edit, FloodList):
             self.state = set_flood_list(self.state, edit.switch, edit.segment, edit.vteps)
         elif isinstance(edit, VtepRoutes):
@@ -305,6 +315,9 @@ class Emulator:
             (edit.time_ps, edit.time_ps + edit.duration_ps, gap_ps),
             edit.quanta,
         )
+
+    def _notice(self, link: LinkId, *, up: bool) -> None:
+        (self._noticed_down.discard if up else self._noticed_down.add)(link)
 
     def _reroute(self) -> None:
         """Shortest paths over the links that are up."""
@@ -465,6 +478,7 @@ class Emulator:
     def _revisit(self, edits: Sequence[Edit]) -> None:
         """Repeat the effects outside State of the edits before a checkpoint."""
         self._rates, self._holds = Rates(self.fabric, self.params), Holds(self.fabric, self.params)
+        self._noticed_down.clear()
         up: dict[int, bool] = {}
         down: frozenset[int] = frozenset()
         routes: list[FibRoute] = []
@@ -478,6 +492,9 @@ class Emulator:
                     for port in (self.fabric.links[link].a, self.fabric.links[link].b)
                 )
                 routes = []
+            elif isinstance(edit, _Notice):
+                for link in edit.links:
+                    self._notice(link, up=up.get(link, True))
             elif isinstance(resolved, FibRoute):
                 routes.append(resolved)
             elif isinstance(resolved, LinkState):
@@ -487,8 +504,11 @@ class Emulator:
         self._fib.learn(self.state, edits, routes, equal_cost_ports(self.fabric, down), down)
 
 
-class _Withdraw(Edit):
-    """NICs choose from the source routes over links that are up."""
+@dataclass(frozen=True, slots=True)
+class _Notice(Edit):
+    """NICs notice the present carrier of some cables, which changed transport.source_routes.withdrawal ago."""
+
+    links: tuple[LinkId, ...]
 
 
 class _Reroute(Edit):

@@ -2,12 +2,12 @@
 
 Rules
 1. The packet gets an outer IPv6 header whose destination is the list of segments of the route, one for each switch
-   (End.X with NEXT-C-SID, RFC 9800 section 4.1.2) and at last that of the NIC that removes the header (H.Encaps.Red,
+   (End.X with NEXT-CSID, RFC 9800 section 4.1.2) and at last that of the NIC that removes the header (H.Encaps.Red,
    RFC 8986 section 5.2). Sizes of frames have it from the start (FrameParams).
 2. The next route is taken from those that are not withdrawn, each in turn; or a queue pair keeps its route, and takes
    another one while that is withdrawn (codes.RouteChoice).
 3. The outer header has the DSCP, ECN and hop limit of the inner one. Switches mark the outer header, and the NIC that
-   removes it takes the mark over (RFC 6040 section 4).
+   removes it copies the mark to the inner one (RFC 6040 section 4).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from fabric.dataplane.state import types as t
 from fabric.dataplane.state.params import EngineParams
 from fabric.dataplane.state.streams import stream_key
 from fabric.errors import FabricError
+from fabric.ids import LinkId
 from fabric.topology.model import Fabric
 from fabric.topology.paths import equal_cost_ports
 from fabric.topology.source_routes import SourceRoutes
@@ -56,7 +58,7 @@ def fill_routes(state: t.State, fabric: Fabric, params: EngineParams) -> t.State
     state = state._replace(
         route_sets=sets, routes=routes, route_ports=ports, route_set_of=set_of, route_turns=first_turns(fabric, params)
     )
-    withdraw(state, fabric, params)
+    withdraw(state, fabric, params, ())
     return state
 
 
@@ -73,8 +75,8 @@ def first_turns(fabric: Fabric, params: EngineParams) -> NDArray[Any]:
     return turns
 
 
-def withdraw(state: t.State, fabric: Fabric, params: EngineParams) -> None:
-    """NICs withdraw the routes over links that are down now, and take back the others.
+def withdraw(state: t.State, fabric: Fabric, params: EngineParams, noticed_down: Iterable[LinkId]) -> None:
+    """NICs withdraw the routes over cables that they have noticed to be down, and take back the others.
 
     A NIC of whose routes to a host all are withdrawn goes on to use all of them: it has no other.
     """
@@ -82,7 +84,9 @@ def withdraw(state: t.State, fabric: Fabric, params: EngineParams) -> None:
     counts = sets["count"].astype(np.int64)
     if not counts.sum():
         return
-    down = state.ports["up"] == 0
+    down = np.zeros(len(fabric.ports), np.bool_)
+    for link in noticed_down:
+        down[[fabric.links[link].a, fabric.links[link].b]] = True
     lost = np.logical_or.reduceat(down[state.route_ports.astype(np.int64)], routes["place"].astype(np.int64))
     of_set = np.repeat(np.arange(len(sets)), counts)
     routes["withdrawn"] = lost

@@ -8,9 +8,9 @@ Rules
 3. A notice is a frame of 64 bytes to each neighbouring switch but the one behind the port. It names the port and the
    time that its link needs for the bytes with which the level begins, 0 for level 0. It waits for the frame being sent,
    not for queues, crosses the cable, and takes effect after the time that a switch needs to obey a pause frame.
-4. A receiver adds that time to the drain time of its own port to this neighbour, for packets that the neighbour can
-   only send through ports with notices; of several ports the shortest time counts. Otherwise it chooses as without
-   notices (switch/forward).
+4. A receiver adds that time to the drain time of the port by which it reaches this neighbour, for packets that the
+   neighbour can only send through ports with notices; of several ports the shortest time counts. Otherwise it chooses
+   as without notices (switch/forward).
 5. A level above 0 counts at a receiver for 100 us. While it lasts, the first frame that joins or leaves after half of
    that time announces it again, so a lost notice or a neighbour that has failed misleads for a short time only.
 

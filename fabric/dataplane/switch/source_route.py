@@ -1,7 +1,7 @@
-"""A switch forwards by a source route: the first segment names the port, and is taken off (RFC 9800 section 4.1.2).
+"""A switch forwards by a source route: it removes the first segment, which names the port (RFC 9800 section 4.1.2).
 
-Neither the hash nor the FIB is asked, and there is no local repair: a packet whose port is down is lost there, until
-its sender has withdrawn the route.
+It uses neither hash nor FIB, and there is no local repair: packets whose port is down are lost there until their
+senders have withdrawn the route.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from fabric.scenario.yaml_input import read_yaml
 
 _LISTS: Final = ("workload", "faults")
 _SETTINGS: Final = ("switches", "hosts", "transport", "run", "telemetry")
-"""Sections of which single values are taken out; of the topology that would be another fabric."""
+"""Sections of which single values are removed. Without a value of the topology the fabric would be another one."""
 _ENTRY: Final = re.compile(rf"^({'|'.join(_LISTS)})\[([0-9]+)\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 _PASSES: Final = 12
@@ -107,7 +107,7 @@ def _without(tree: dict[str, Any], kept: dict[str, list[int]], places: Iterable[
 
 
 def _value_without(tree: dict[str, Any], where: str) -> bool:
-    """Remove one written value of a section of settings, or put one that names no part of the fabric in its stead."""
+    """Remove one written value of a section of settings, or replace it by one on which no name depends."""
     steps: list[str | int] = [int(number) if number else word for word, number in _STEP.findall(where)]
     if len(steps) < 2:
         return False

@@ -13,12 +13,12 @@ if TYPE_CHECKING:  # annotations only: reading results must not load speakers
     from fabric.controlplane.network.run import ControlRun
 
 
-def timers(control: ControlRun, record: Convergence) -> str:
+def deciding_timers(control: ControlRun, record: Convergence) -> str:
     """'bgp.carrier_delay 12ms, bgp.update_delay 50ms, bgp.fib_delay 10.5ms'."""
     return ", ".join(_named(it, control.config) for it in deciding(record.event, control.config))
 
 
-def waiting(control: ControlRun, cause: int, record: Convergence, end_ns: int) -> str:
+def running_timers(control: ControlRun, cause: int, record: Convergence, end_ns: int) -> str:
     """What routes still waited for when a run ended; '' where they had settled, or are those of churn.
 
     Parameters
@@ -29,7 +29,7 @@ def waiting(control: ControlRun, cause: int, record: Convergence, end_ns: int) -
     if record.is_churn:
         return ""
     if record.last_fib_ns is not None and record.last_fib_ns > end_ns:
-        return f"forwarding changes until {_moment(record.last_fib_ns)} ({timers(control, record)})"
+        return f"forwarding changes until {_moment(record.last_fib_ns)} ({deciding_timers(control, record)})"
     by_setting: dict[str, list[Pending]] = {}
     for it in control.pending:
         if it.cause == cause:
