@@ -8,10 +8,9 @@ from typing import Final
 
 from fabric.visible import in_markdown
 from tests.fix.fix_trials import FixTrial
-from tests.mistakes.mistake import LANGUAGES
+from tests.mistakes.mistake import CORPUS, NAMES
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs/fixes.md"
-_NAMES: Final = {"sonic": "SONiC", "eos": "Arista EOS", "nxos": "Cisco NX-OS", "nvue": "NVIDIA NVUE"}
 _HEAD: Final = """\
 # Fixes of one mistake at a time
 
@@ -32,8 +31,8 @@ def page(found: Sequence[FixTrial]) -> str:
         + "| language | mistakes | clean | of these restored | part of the findings | not fixed | new findings |\n"
     )
     text += "|---|---|---|---|---|---|---|\n"
-    for language in LANGUAGES:
-        text += f"| {_NAMES[language]} | {_counts([it for it in found if it.mistake.language == language])} |\n"
+    for language in CORPUS:
+        text += f"| {NAMES[language]} | {_counts([it for it in found if it.mistake.language == language])} |\n"
     text += f"| all | {_counts(found)} |\n\n## Every mistake\n\n"
     text += "| language | mistake | result | change, or reason |\n|---|---|---|---|\n"
     return text + "".join(map(row, found))
@@ -43,7 +42,7 @@ def row(it: FixTrial) -> str:
     """One mistake as a row of the table."""
     result = "restored" if it.outcome == "clean" and it.restored else it.outcome
     what = "; ".join((*it.changes, *it.reasons))
-    return f"| {_NAMES[it.mistake.language]} | {it.mistake.title} | {result} | {_cell(what)} |\n"
+    return f"| {NAMES[it.mistake.language]} | {it.mistake.title} | {result} | {_cell(what)} |\n"
 
 
 def _cell(text: str) -> str:

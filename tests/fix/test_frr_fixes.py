@@ -26,7 +26,7 @@ _EVPN = "l2vpn evpn\n"
 
 def _fabric(folder: Path, edit: Edit, interior: str = "") -> Path:
     folder.mkdir(exist_ok=True)
-    files = fabric_of_frr.good(interior)
+    files = fabric_of_frr.good(loopbacks=bool(interior))
     files["leaf1.frr.conf"] = edit(files["leaf1.frr.conf"])
     write("sonic", files, folder)
     return folder

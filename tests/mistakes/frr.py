@@ -13,16 +13,20 @@ from tests.mistakes.plan import HOLD_S, KEEPALIVE_S, SWITCHES, Switch
 _OF_BGP: Final = ("BGP_NEIGHBOR", "BGP_PEER_GROUP", "BGP_GLOBALS", "OSPFV2", "ROUTE_")
 
 
-def good(interior: str = "") -> dict[str, Any]:
-    """Files of the working fabric. With 'ospf', EVPN runs between loopbacks over OSPF."""
+def good(*, loopbacks: bool = False) -> dict[str, Any]:
+    """Files of the working fabric. With loopbacks, EVPN runs between them, over OSPF."""
     files = sonic.good()
     for switch in SWITCHES:
         tree = files[f"{switch.name}.json"]
         for table in [it for it in tree if it.startswith(_OF_BGP)]:
             del tree[table]
         tree["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split-unified"
-        files[f"{switch.name}.frr.conf"] = _over_ospf(switch) if interior else _direct(switch)
+        files[f"{switch.name}.frr.conf"] = _over_ospf(switch) if loopbacks else _direct(switch)
     return files
+
+
+text = sonic.text
+"""Of CONFIG_DB's tables."""
 
 
 def _begin(switch: Switch) -> str:

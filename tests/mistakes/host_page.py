@@ -12,9 +12,9 @@ from fabric.configs.load import load_network
 from fabric.validate.causes import Cause
 from fabric.validate.runner import validate
 from tests.mistakes.host_cases import CASES, HostMistake
+from tests.mistakes.mistake import LANGUAGES, NAMES
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs/host-mistakes.md"
-NAMES: Final = {"sonic": "SONiC", "eos": "Arista EOS", "nxos": "Cisco NX-OS", "nvue": "NVIDIA NVUE"}
 _HEAD: Final = """\
 # Host and switch: one mistake at a time
 
@@ -78,7 +78,7 @@ def every_result() -> list[Result]:
 def page(results: list[Result]) -> str:
     """The whole page."""
     text = _HEAD + "| language | mistakes | cause first, and alone |\n|---|---|---|\n"
-    for language in (*NAMES, ""):
+    for language in (*LANGUAGES, ""):
         rows = [it for it in results if language in {it.case.language, ""}]
         text += f"| {NAMES.get(language, 'all')} | {len(rows)} | {sum(it.first for it in rows)} |\n"
     text += "\n## Ten of them, in the verdict's words\n\n| language | mistake | first cause | command |\n"

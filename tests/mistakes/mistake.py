@@ -11,10 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from tests.mistakes import eos, nvue, nxos, sonic
+from tests.mistakes import eos, frr, nvue, nxos, sonic
 from tests.mistakes.interior import with_interior
 
 LANGUAGES: Final[Mapping[str, ModuleType]] = {"sonic": sonic, "eos": eos, "nxos": nxos, "nvue": nvue}
+"""Of whole switches."""
+CORPUS: Final[Mapping[str, ModuleType]] = {**LANGUAGES, "frr": frr}
+"""The same, and FRR's files beside those of SONiC."""
+NAMES: Final = {"sonic": "SONiC", "eos": "Arista EOS", "nxos": "Cisco NX-OS", "nvue": "NVIDIA NVUE", "frr": "FRR"}
+"""As tables show them."""
 REMOVED: Final = object()
 Edit = Callable[[Any], Any]
 """From the content of a file to its changed content."""
@@ -57,14 +62,14 @@ class Mistake:
 
 def good(language: str, *, loopbacks: bool = False, interior: str = "") -> dict[str, Any]:
     """The working fabric, or a variant of it."""
-    files: dict[str, Any] = LANGUAGES[language].good(loopbacks=loopbacks)
+    files: dict[str, Any] = CORPUS[language].good(loopbacks=loopbacks)
     return with_interior(language, interior, files) if interior else files
 
 
 def write(language: str, files: Mapping[str, Any], folder: Path) -> None:
     """Write a fabric; trees in the spelling of their language."""
     for name, content in files.items():
-        text = content if isinstance(content, str) else LANGUAGES[language].text(content)
+        text = content if isinstance(content, str) else CORPUS[language].text(content)
         (folder / name).write_text(text, encoding="utf-8")
 
 

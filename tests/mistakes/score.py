@@ -22,6 +22,7 @@ from tests.mistakes import (
     changes_sonic,
     changes_third,
     eos_cases,
+    frr_cases,
     further_text,
     further_trees,
     habits,
@@ -95,6 +96,7 @@ CASES: tuple[Mistake, ...] = (
     *literals_second.CASES,
     *thin_areas.CASES,
     *ways_out.CASES,
+    *frr_cases.CASES,
 )
 
 

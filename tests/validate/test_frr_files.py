@@ -25,7 +25,7 @@ _PEER = "neighbor 10.1.0.1 remote-as 65000"
 
 def _fabric(folder: Path, interior: str = "", **edits: Edit) -> Path:
     """The working fabric with edits of single files: leaf1_frr, spine1_frr, leaf1."""
-    files = frr.good(interior)
+    files = frr.good(loopbacks=bool(interior))
     for name, edit in edits.items():
         file = name.replace("_frr", ".frr.conf") if name.endswith("_frr") else f"{name}.json"
         files[file] = edit(files[file])
@@ -144,7 +144,7 @@ def test_a_file_of_frr_without_bgp_leaves_the_sessions_of_the_tables(tmp_path: P
 
 def _split(folder: Path) -> None:
     """One folder for each switch with one file for each daemon in 'frr', as in /etc/sonic."""
-    for name, content in frr.good("ospf").items():
+    for name, content in frr.good(loopbacks=True).items():
         switch, _, rest = name.partition(".")
         if rest == "json" and isinstance(content, dict):
             (folder / switch / "frr").mkdir(parents=True, exist_ok=True)
@@ -208,6 +208,27 @@ def test_a_mode_that_needs_frr_s_files_without_one_is_a_note(mode: str, noted: b
     assert [(it.device, it.severity) for it in found] == [("leaf1", Severity.INFO)] * noted
 
 
+@pytest.mark.parametrize(
+    ("line", "prefix"),
+    [
+        ("10.0.0.1/32", "10.0.0.1/32"),
+        ("10.0.0.1 mask 255.255.255.255", "10.0.0.1/32"),
+        ("10.0.0.1", "10.0.0.0/8"),
+        ("172.16.3.9", "172.16.0.0/16"),
+        ("192.168.7.9", "192.168.7.0/24"),
+    ],
+)
+def test_a_network_without_a_length_has_that_of_its_class(line: str, prefix: str, tmp_path: Path) -> None:
+    device = _leaf(_fabric(tmp_path, leaf1_frr=replaced("network 10.0.0.1/32", f"network {line}")))
+    assert device.identity.networks == {prefix}
+
+
+def test_a_mask_that_is_none_is_an_error(tmp_path: Path) -> None:
+    edit = replaced("network 10.0.0.1/32", "network 10.0.0.1 mask 255.0.255.0")
+    found = [it.text for it in _leaf(_fabric(tmp_path, leaf1_frr=edit)).defects]
+    assert found == ["'255.0.255.0' is no mask of an IPv4 prefix"]
+
+
 def test_what_no_check_uses_is_listed_with_its_line(tmp_path: Path) -> None:
     edit = replaced("router bgp", "segment-routing\n srv6\nexit\n!\nrouter bgp")
     device = _leaf(_fabric(tmp_path, leaf1_frr=edit))
@@ -248,7 +269,7 @@ def test_an_empty_file_of_a_daemon_is_nothing(content: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("first", "second"), [("frr", "bgpd"), ("frr", "ospfd")])
 def test_two_files_of_a_switch_with_one_protocol_are_refused(first: str, second: str, tmp_path: Path) -> None:
-    files = frr.good("ospf")
+    files = frr.good(loopbacks=True)
     for name in (first, second):
         files[f"leaf1.{name}.conf"] = files["leaf1.frr.conf"]
     if second == "ospfd":
@@ -404,7 +425,7 @@ def test_words_that_begin_like_another_block_close_none() -> None:
 
 @pytest.mark.parametrize("interior", ["", "ospf"])
 def test_the_blocks_of_an_indented_file_are_those_of_its_words(interior: str) -> None:
-    text = frr.good(interior)["leaf1.frr.conf"]
+    text = frr.good(loopbacks=bool(interior))["leaf1.frr.conf"]
     assert nested(text) == text
     commands = [
         row for row in nested(_flat(text)).split("\n") if row.strip() not in {"exit", "exit-address-family", "!"}

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING, Final
 
+from fabric.configs.frr.grammar import is_peer
 from fabric.configs.identity import NOTHING, Stated, Vni, cluster_of
 from fabric.configs.model import Session, Where
 from fabric.configs.policy import Use
@@ -46,6 +48,8 @@ class _Peer:
     """A neighbour or a group while its lines are read; what no line states is None or empty."""
 
     where: Where = ()
+    line: Line | None = None
+    """The first one outside of the address families."""
     asn: str = ""
     group: str = ""
     interface: bool = False
@@ -136,7 +140,7 @@ def _neighbor(reader: TextReader, line: Line, instance: _Instance, name: str, te
         line.judged = False
         return
     where = reader.note(line, *at)
-    peer.where = peer.where or where
+    peer.where, peer.line = peer.where or where, peer.line or line
     match text.split():
         case ["peer-group"]:
             instance.groups.add(name)
@@ -191,10 +195,14 @@ def _family(reader: TextReader, block: Line, instance: _Instance, family: str) -
 def _unicast(reader: TextReader, block: Line, at: Where) -> None:
     """Prefixes and paths of IPv4 unicast: in its address family, or in the instance itself."""
     found = reader.device.identity
-    for line, match in block.find(r"network (\S+)(?: route-map (\S+))?(?: label-index \d+)?"):
-        found.networks |= {match[1]}
-        if match[2]:
-            found.network_maps[match[1]] = match[2], reader.note(line, *at, f"network {match[1]}", "route-map")
+    for line, match in block.find(r"network (\S+)(?: mask (\S+))?(?: route-map (\S+))?(?: label-index \d+)?"):
+        prefix = _prefix(match[1], match[2])
+        if prefix is None:
+            reader.defect(line, f"network {match[1][:40]}", f"'{match[2]}' is no mask of an IPv4 prefix")
+            continue
+        found.networks |= {prefix}
+        if match[3]:
+            found.network_maps[prefix] = match[3], reader.note(line, *at, f"network {match[1]}", "route-map")
     for line, match in block.find(r"redistribute connected(?: metric \d+)?(?: route-map (\S+))?"):
         found.redistributes_connected = True
         if match[1]:
@@ -207,6 +215,20 @@ def _unicast(reader: TextReader, block: Line, at: Where) -> None:
     read_aggregates(reader, block)
     read_defaults(reader, block, *at[1:])
     block.accept(r"redistribute .*|maximum-paths ibgp .*")
+
+
+def _prefix(word: str, mask: str | None) -> str | None:
+    """The prefix of a `network` line; None: the mask is none. An address alone has the length of its class, as bgpd
+    gives it one (FRR lib/prefix.c, netmask_str2prefix_str).
+    """
+    if "/" in word or not is_address(word) or ":" in word:
+        return word
+    first = int(word.partition(".")[0])
+    of_class = 0 if not int(IPv4Address(word)) else 8 if first < 128 else 16 if first < 192 else 24
+    try:
+        return str(IPv4Network(f"{word}/{mask or of_class}", strict=False))
+    except ValueError:
+        return None
 
 
 def _of_family(  # what one line says of a neighbour in a family
@@ -259,20 +281,23 @@ def _targets(reader: TextReader, block: Line, vni: Vni, at: Where) -> None:
 
 def _sessions(reader: TextReader, instance: _Instance) -> Iterable[Session]:
     for name, own in instance.peers.items():
-        if name in instance.groups:
+        if name in instance.groups or own.line is None:
+            continue
+        at = f"neighbor {name}"
+        if not is_address(name) and not own.interface:
+            if is_peer(name):  # else the line itself is refused (mistyped.py)
+                text = f"no line creates '{name[:60]}' as a peer group or an interface, so bgpd refuses its lines"
+                reader.defect(own.line, at, text, "R1", own.where)
             continue
         group = instance.peers.get(own.group) if own.group else None
         if own.group and own.group not in instance.groups:
-            block = next(it for it in reader.root.children if it.text.startswith("router bgp "))
-            text = f"peer group '{own.group[:60]}' of neighbor {name} is not in the file"
-            reader.defect(block, f"neighbor {name}", text, "R1", (*own.where, "peer group"))
+            text = f"peer group '{own.group[:60]}' of {at} is not in the file"
+            reader.defect(own.line, at, text, "R1", (*own.where, "peer group"))
         source = next((it.source for it in (own, *([group] if group is not None else [])) if it.source), "")
         if source and _is_missing(reader, source):
-            block = next(it for it in reader.root.children if it.text.startswith("router bgp "))
-            text = f"interface '{source[:60]}', which neighbor {name} is reached from, has no address in the files"
-            reader.defect(block, f"neighbor {name}", text, "R1", (*own.where, "update-source"))
-        if own.where:
-            yield _session(reader, instance, name, [own, *([group] if group is not None else [])])
+            text = f"interface '{source[:60]}', which {at} is reached from, has no address in the files"
+            reader.defect(own.line, at, text, "R1", (*own.where, "update-source"))
+        yield _session(reader, instance, name, [own, *([group] if group is not None else [])])
 
 
 def _is_missing(reader: TextReader, source: str) -> bool:

@@ -36,9 +36,9 @@ def _is_prefix(word: str, address: Callable[[str], bool], most: int) -> bool:
     return bool(slash) and address(begin) and length.isascii() and length.isdigit() and int(length[:4]) <= most
 
 
-def _is_peer(word: str) -> bool:
+def is_peer(word: str) -> bool:
     """A neighbour: an address, or the name of a group or an interface, which does not look like an address."""
-    if re.fullmatch(r"(?:[\dOoIl]+\.){2,}[\dOoIl]*", word):
+    if re.fullmatch(r"(?:[\dOoIl]+[.,]){2,}[\dOoIl]*", word):
         return _is_ipv4(word)
     return ":" not in word or _is_ipv6(word)
 
@@ -60,7 +60,7 @@ _KINDS: Final[dict[str, tuple[Callable[[str], bool], str]]] = {
     ),
     "MAC": (lambda it: re.fullmatch(r"(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}", it) is not None, "MAC address"),
     "SIGNED": (lambda it: re.fullmatch(r"[+-]?\d{1,10}|[+-]?rtt", it, re.ASCII) is not None, "metric"),
-    "PEER": (_is_peer, "address"),
+    "PEER": (is_peer, "address"),
     "NAME": (lambda _: True, "name"),
     "REST": (lambda _: True, "text"),
 }

@@ -86,6 +86,8 @@ def add_frr(device: Device, source: FrrFile) -> None:
         device.asn = reader.device.asn
         if reader.device.multipath is not None:
             device.multipath, device.multipath_where = reader.device.multipath, (source.key, "maximum-paths")
+    for line, _ in root.find(r"no router bgp(?: \d+)?"):
+        device.identity.bgp_withdrawn = Stated(line.text, reader.note(line, line.text))
     _router_id(reader)
     root.accept(_KNOWN)
     report(reader, refused)

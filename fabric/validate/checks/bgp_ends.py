@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_interface
 from typing import Final
 
+from fabric.configs.identity import NOTHING
 from fabric.configs.model import Device, Session, Where
 from fabric.configs.text.spelling import is_address
 from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, shows
@@ -300,11 +301,11 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             expected.setdefault(peer.name, []).append((device, session))
     for name, its in expected.items():
         owner = facts.network.devices[name]
-        if owner.asn not in _NO_ASN or (not owner.sessions and not _lost_bgp(owner)):
+        withdrawn = owner.identity.bgp_withdrawn if not owner.sessions else NOTHING
+        if not withdrawn and (owner.asn not in _NO_ASN or (not owner.sessions and not _lost_bgp(owner))):
             continue
         where = owner.identity.asn_where if owner.sessions else ("router bgp",)
-        withdrawn = owner.identity.bgp_withdrawn
-        if withdrawn and not owner.sessions:
+        if withdrawn:
             yield Found(
                 owner.name,
                 named(withdrawn.where),
