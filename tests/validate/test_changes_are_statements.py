@@ -8,7 +8,6 @@ import pytest
 
 from fabric.configs.load import load_network
 from fabric.validate.baseline import changes
-from tests.mistakes import frr as fabric_of_frr
 from tests.mistakes.mistake import Edit, good, put, replaced, write
 
 CASES: tuple[tuple[str, str, Edit, str], ...] = (
@@ -37,7 +36,7 @@ CASES: tuple[tuple[str, str, Edit, str], ...] = (
 @pytest.mark.parametrize(("language", "name", "edit", "line"), CASES)
 def test_one_line_is_one_change(language: str, name: str, edit: Edit, line: str, tmp_path: Path) -> None:
     for folder in ("old", "new"):
-        files = fabric_of_frr.good() if language == "frr" else good(language)
+        files = good(language)
         if folder == "new":
             files[name] = edit(files[name])
         (tmp_path / folder).mkdir()

@@ -83,7 +83,7 @@ def test_a_management_address_is_outside_of_the_fabric(address: str, found: bool
 
 
 def _of_frr(folder: Path, interior: str = "", **edits: Edit) -> list[tuple[str, str]]:
-    files = frr.good(interior)
+    files = frr.good(loopbacks=bool(interior))
     for name, edit in edits.items():
         files[f"{name}.frr.conf"] = edit(files[f"{name}.frr.conf"])
     write("sonic", files, folder)
