@@ -24,7 +24,7 @@ _ABOUT_THE_FILE: Final = frozenset(
     (
         *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
         *("no_routing", "unrouted_vrfs"),
-        *("classes", "admin_stated", "made"),
+        *("classes", "admin_stated", "made", "pause_bytes"),
     )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
