@@ -103,8 +103,8 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
             ports = same.setdefault((what, " → ".join(_of(it[0], turned=turned) for it in (was, now))), [])
             if port not in ports:
                 ports.append(port)
-        for what, change, ports in _by_statements(was_device, is_device, same, places):
-            lines.append(f"{name}: {_line(what, change, ports)}")
+        for what, change, its in _by_statements(was_device, is_device, same, places):
+            lines.append(f"{name}: {_line(what, change, its)}")
         lines += _made(name, was_device, is_device)
     lines += _of_hosts(old, new)
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
