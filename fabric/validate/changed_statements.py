@@ -125,4 +125,7 @@ def _value(head: str, value: str | None, *, of_lines: bool) -> str:
     """The value without the words that name it; a line that is no more than these words is there or not."""
     if value is None:
         return _ABSENT
+    first, _, last = head.rpartition(" ")
+    if of_lines and first and value.startswith(f"{first} ") and value.endswith(f" {last}"):
+        return value.removeprefix(first).removesuffix(last).strip()  # `route-map B out`
     return (value.removeprefix(head).strip() if of_lines else value) or _PRESENT
