@@ -127,5 +127,5 @@ def _value(head: str, value: str | None, *, of_lines: bool) -> str:
         return _ABSENT
     first, _, last = head.rpartition(" ")
     if of_lines and first and value.startswith(f"{first} ") and value.endswith(f" {last}"):
-        return value.removeprefix(first).removesuffix(last).strip()  # `route-map B out`
+        return value.removeprefix(first).removesuffix(last).strip() or _PRESENT  # `route-map B out`
     return (value.removeprefix(head).strip() if of_lines else value) or _PRESENT
