@@ -78,7 +78,7 @@ def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
         if pausing is None or not pausing.stated or curve.min_bytes > curve.max_bytes:
             continue
         if curve.min_bytes >= pausing.level:
-            text, severity = f"marking never begins: Kmin {curve.min_bytes} B, pausing begins at {pausing.words}", E
+            text, severity = f"Kmin {curve.min_bytes} B, pausing begins at {pausing.words}", E
         elif curve.max_bytes >= pausing.level:
             text = f"Kmax {curve.max_bytes} B, pausing begins at {pausing.words}: never marks all packets"
             severity = W
