@@ -81,6 +81,12 @@ class Capabilities:
     """Priorities with PFC are stated once, by a policy; those of ports, and the maps to groups and queues, follow."""
     watchdog_timers_for_all_ports: bool = False
     """The PFC watchdog has its timers for all ports, and a port states only whether it is on."""
+    watchdog_poll_ms: int = 100
+    """Interval at which the PFC watchdog polls where the file states none."""
+    watchdog_poll_halved: bool = False
+    """Where two polls do not fit into a time of the watchdog, the switch polls twice in that time; elsewhere it refuses
+    a time below the poll.
+    """
     watchdog_default_ms: int = 0
     """Detection time that the system's own start of the PFC watchdog sets; 0: none is published."""
     watchdog_ports_per_step: int = 0
@@ -120,6 +126,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         hash_seed_from_role=True,
         model_field_names=True,
         tables=True,
+        watchdog_poll_ms=100,  # sonic-swss orchdaemon.cpp, PFC_WD_POLL_MSECS; `pfcwd start_default` writes 200
         watchdog_default_ms=200,  # sonic-utilities pfcwd/main.py, start_default
         watchdog_ports_per_step=32,
         marking_enabled_by_colour=True,
@@ -145,6 +152,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         "Arista EOS",
         strict_by_default=True,
         ends_with_end=True,
+        watchdog_poll_halved=True,  # Arista's guides to the PFC watchdog
         bundle="Port-Channel",
         blocks_of_lines=True,
         sessions=True,

@@ -133,6 +133,8 @@ class BufferProfile:
     xon_bytes: int = 0
     xon_offset_bytes: int = 0
     xoff_bytes: int = 0
+    pause_bytes: int | None = None
+    """Level of its own buffer at which a group asks for a pause, where the file states that and no threshold."""
     derived: str = ""
     """Non-empty where the switch itself would make this profile at run time; says from what."""
     assumed: bool = False

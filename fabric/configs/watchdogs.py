@@ -14,9 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from fabric.configs.model import Device, Port
+from fabric.configs.model import Device, Port, Watchdog
 
-DEFAULT_POLL_MS: Final = 200
 WORK_US: Final = 650
 """Of one watched queue: assumed, from the times of a script's redis calls in sonic-buildimage issue 6530 (Broadcom).
 Pull request 4881 of sonic-swss halves it."""
@@ -103,6 +102,19 @@ def hardware_of(device: Device) -> Hardware | None:
     )
 
 
+def poll_ms(device: Device, own: Watchdog | None = None) -> int:
+    """The interval that a switch is to poll at: as stated, else its system's own.
+
+    Parameters
+    ----------
+    own    the watchdog whose times the interval has to fit into, where the system shortens it
+    """
+    poll = device.watchdog_poll_ms or device.capabilities.watchdog_poll_ms
+    if own is None or not device.capabilities.watchdog_poll_halved:
+        return poll
+    return min([poll, *(max(1, time // 2) for time in (own.detection_ms, own.restoration_ms) if time is not None)])
+
+
 def watched_queues(device: Device) -> int:
     """Queues over which a poll's script runs."""
     if device.watched_queues is not None:
@@ -119,8 +131,8 @@ def actual_poll_ms(device: Device) -> int:
 
     The configured one itself in other languages than SONiC's, whose watchdogs run no such script.
     """
-    poll_ms = device.watchdog_poll_ms or DEFAULT_POLL_MS
+    poll = poll_ms(device)
     if not device.capabilities.tables:
-        return poll_ms
+        return poll
     work_ms = watched_queues(device) * WORK_US // 1000
-    return (work_ms // poll_ms + 1) * poll_ms
+    return (work_ms // poll + 1) * poll

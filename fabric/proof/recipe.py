@@ -19,6 +19,7 @@ from fabric.proof.lowering.switch_rows import DEFAULT_CHIP, chip, map_entries, o
 from fabric.proof.outcome import Outcome
 from fabric.scenario.presets.asics import ASICS
 from fabric.validate.checks.base import Finding
+from fabric.validate.chips import mmu_bytes
 from fabric.validate.facts import Facts, Line
 
 Claim = Literal["loss", "pause", "marks", "victim", "deadlock", "load"]
@@ -147,8 +148,13 @@ def threshold_bytes(device: Device, port: Port, group: int) -> float:
         if profile.alpha is None:
             return min(profile.static_th_bytes or room, room or 2**40) + profile.xoff_bytes
         return profile.alpha * room / (1 + profile.alpha) + profile.xoff_bytes
+    return pool_bytes(device) / 2
+
+
+def pool_bytes(device: Device) -> int:
+    """The largest ingress pool that is stated; else the buffer that the lowering assumes."""
     pools = [pool.size_bytes or 0 for pool in device.pools.values() if pool.direction != "egress"]
-    return (max(pools, default=0) or ASICS[chip(device) or DEFAULT_CHIP].buffer_bytes) / 2
+    return max(pools, default=0) or mmu_bytes(device) or ASICS[chip(device) or DEFAULT_CHIP].buffer_bytes
 
 
 def tc_of(device: Device, port: Port, dscp: int) -> int:

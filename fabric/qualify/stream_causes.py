@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from fabric.configs.watchdogs import DEFAULT_POLL_MS, actual_poll_ms, hardware_of, watched_queues
+from fabric.configs.watchdogs import actual_poll_ms, hardware_of, poll_ms, watched_queues
 from fabric.dataplane.state.codes import N_CLASSES, DropReason, EventKind
 from fabric.proof.recipe import through
 from fabric.qualify import tester
@@ -115,7 +115,7 @@ def late(trial: Trial, of: str) -> str:
             made = hardware.detection.programmed(dog.detection_ms)
             timer = "is out of the range of the chip's timer" if made is None else f"is {made.value_ms} ms in the chip"
             parts.append(f"{name}: detection {dog.detection_ms} ms {timer}")
-    actual, configured = actual_poll_ms(device), device.watchdog_poll_ms or DEFAULT_POLL_MS
+    actual, configured = actual_poll_ms(device), poll_ms(device)
     if hardware is None and actual > configured:
         parts.append(
             f"a poll over {count(watched_queues(device), 'queue')} takes so long that it comes every {actual} ms, "

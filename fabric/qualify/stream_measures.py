@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from fabric.configs.watchdogs import DEFAULT_POLL_MS, actual_poll_ms, hardware_of
+from fabric.configs.watchdogs import actual_poll_ms, hardware_of, poll_ms
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, EventKind
 from fabric.qualify import tester
@@ -326,10 +326,10 @@ def _limit(*, restoration: bool) -> Reader:
         del in_window
         device, rows = trial.bench.device, Rows()
         hardware = hardware_of(device)
-        step_ms = device.watchdog_poll_ms or DEFAULT_POLL_MS if hardware is None else hardware.step_ms(device)
         for port, priority in _storm_places(trial, of):
             dog = device.ports[port].watchdog
             time_ms = (dog.restoration_ms if restoration else dog.detection_ms) if dog is not None else None
+            step_ms = poll_ms(device, dog) if hardware is None else hardware.step_ms(device)
             steps = 2 if restoration else 1
             label = f"{port} Q{priority}"
             rows[label] = float("nan") if time_ms is None else (time_ms + steps * step_ms) * PS_PER_MS
@@ -345,13 +345,14 @@ def _detection(*, programmed: bool) -> Reader:
         del in_window
         device, rows = trial.bench.device, Rows()
         hardware = hardware_of(device)
-        poll_ms, actual_ms = device.watchdog_poll_ms or DEFAULT_POLL_MS, actual_poll_ms(device)
+        late = actual_poll_ms(device) // poll_ms(device)
         for port, priority in _storm_places(trial, of):
             dog = device.ports[port].watchdog
             time_ms: float = float("nan") if dog is None or dog.detection_ms is None else dog.detection_ms
             if programmed and dog is not None and dog.detection_ms is not None:
                 made = hardware.detection.programmed(dog.detection_ms) if hardware is not None else None
-                time_ms = -(-dog.detection_ms // poll_ms) * actual_ms if hardware is None else float("nan")
+                poll = poll_ms(device, dog)
+                time_ms = -(-dog.detection_ms // poll) * poll * late if hardware is None else float("nan")
                 time_ms = made.value_ms if made is not None else time_ms
             rows[f"{port} Q{priority}"] = time_ms * PS_PER_MS
         return rows

@@ -5,8 +5,9 @@ Key order, lists against single keys, brackets against plain names, and lines mo
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from fabric.configs.capabilities import Language
 from fabric.configs.model import Device, Where
 from fabric.configs.network import HOST_SETTINGS, Network
 from fabric.validate import derived
+from fabric.validate.changed_statements import PORT, ChangedStatements, came_or_went
 from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
@@ -24,7 +26,7 @@ _ABOUT_THE_FILE: Final = frozenset(
     (
         *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
         *("no_routing", "unrouted_vrfs"),
-        *("classes", "admin_stated", "made"),
+        *("classes", "admin_stated", "made", "pause_bytes"),
     )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
@@ -35,6 +37,8 @@ _OF_SESSIONS: Final = frozenset(("states_asn", "external"))
 _SHOWN_PORTS: Final = 6
 _SHOWN_VALUE: Final = 200
 _UNJUDGED: Final = "not judged:"
+_OWN_ASN: Final = re.compile(r"^(router bgp) \S+")
+"""The block of BGP has the switch's AS number in its name, and all that is in it is the same with another one."""
 _WORDS: Final = {"lossless": "PFC priorities", "sessions": "BGP session", "routes": "static route"}
 """Names of the model to words of operators, where a value has no place in the file."""
 
@@ -84,12 +88,14 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
         language = is_device.language
         stated = [{where for _, where in its.values()} for its in (before, after)]
         same: dict[tuple[str, str], list[str]] = {}
+        places: list[Where] = []
         for path in sorted(before.keys() | after.keys()):
             was, now = (its.get(path, ("absent", ())) for its in (before, after))
             if was[0] == now[0] or {was[0], now[0]} <= _NOTHING:
                 continue
             port, rest = _split(path)
             where = now[1] or was[1]
+            places.append(where)
             if where and (where not in stated[0] or where not in stated[1]):  # the whole construct came or went
                 rest, was, now = (), *(("present" if where in its else "absent", where) for its in stated)
             what = _shown(language, where, rest, port)
@@ -97,15 +103,8 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
             ports = same.setdefault((what, " → ".join(_of(it[0], turned=turned) for it in (was, now))), [])
             if port not in ports:
                 ports.append(port)
-        for (what, change), places in same.items():
-            ports = [it for it in places if it] or places  # what a whole switch has in common names no port
-            if len(ports) == 1 and ports[0] and _ANY in what:
-                lines.append(f"{name}: {what.replace(_ANY, ports[0])}: {change}")
-                continue
-            shown = ", ".join(ports[:_SHOWN_PORTS]) + (
-                f" and {len(ports) - _SHOWN_PORTS} more" if len(ports) > _SHOWN_PORTS else ""
-            )
-            lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
+        for what, change, its in _by_statements(was_device, is_device, same, places):
+            lines.append(f"{name}: {_line(what, change, its)}")
         lines += _made(name, was_device, is_device)
     lines += _of_hosts(old, new)
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
@@ -113,6 +112,36 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
         shown = " – ".join(":".join(end) for end in pair)
         lines.append(f"link {shown}: {'added' if pair in ends[1] else 'removed'}")
     return tuple(lines)
+
+
+def _by_statements(
+    old: Device, new: Device, same: dict[tuple[str, str], list[str]], places: list[Where]
+) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """(what, change, ports) of a switch: of the model, or of the statements of its files where these are fewer.
+
+    They are fewer where values of the model follow from a statement elsewhere. Where they are as many, those of the
+    files count if a value stands in lines that did not change, or if fewer of them only came or went.
+    """
+    model = [(what, change, [it for it in ports if it] or ports) for (what, change), ports in same.items()]
+    wrong = [[(it.check, it.where, it.text) for it in device.defects] for device in (old, new)]
+    if not model and wrong[0] == wrong[1]:
+        yield from model
+        return
+    files = ChangedStatements(old, new)
+    its, whole = len(files.rows), sum(it.whole for it in files.rows)
+    its_model, whole_model = len(model), sum(came_or_went(change) for _, change, _ in model)
+    fewer = (its, whole) < (its_model, whole_model)
+    if files.rows and (not model or fewer or (its == its_model and any(map(files.follows, places)))):
+        yield from ((it.what, it.change, it.ports or ("",)) for it in files.rows)
+    else:
+        yield from model
+
+
+def _line(what: str, change: str, ports: Sequence[str]) -> str:
+    if len(ports) == 1 and ports[0] and PORT in what:
+        return f"{what.replace(PORT, ports[0])}: {change}"
+    shown = first(list(ports), _SHOWN_PORTS)
+    return f"{shown + ': ' if ports[0] else ''}{what}: {change}"
 
 
 def _of_hosts(old: Network, new: Network) -> Iterator[str]:
@@ -214,7 +243,7 @@ def _shown(language: Language, where: Where, rest: tuple[str, ...], port: str) -
     if not where:
         return " ".join(filter(None, (_WORDS.get(word, word.replace("_", " ")) for word in rest)))
     text = own_words(language, where, rest)
-    return text.replace(port, _ANY) if port and port in where else text
+    return text.replace(port, PORT) if port and port in where else text
 
 
 def _split(path: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -233,7 +262,7 @@ def _unjudged(device: Device) -> Iterator[tuple[tuple[str, ...], str]]:
     """
     for item in (*device.unread, *device.unjudged):
         for path, value in item.leaves:
-            yield (_UNJUDGED, *path), value[:_SHOWN_VALUE] or "present"
+            yield (_UNJUDGED, *(_OWN_ASN.sub(r"\1", it) for it in path)), value[:_SHOWN_VALUE] or "present"
     for path, value in device.compared:
         yield path, value[:_SHOWN_VALUE] or "present"
 
@@ -272,8 +301,6 @@ def _is_place(value: object) -> bool:
 
 _PLACES: Final = {"cable_m": "cable", "lossless": "qos", "maps": "qos", "watched": "qos"}
 """Fields of a port whose place is in another field than its own."""
-_ANY: Final = "*"
-"""The port's name where a change is that of several ports."""
 
 
 def _word(value: object) -> str:

@@ -493,6 +493,8 @@ class Facts:
 
 def threshold(profile: BufferProfile, pool: Pool, k: int) -> float | None:
     """T(k): what one of k equally full groups holds when it asks for a pause; None without limit or known pool size."""
+    if profile.pause_bytes is not None:
+        return float(profile.pause_bytes)
     if profile.static_th_bytes is not None and profile.dynamic_th is None:
         limit = min(profile.static_th_bytes, pool.size_bytes or profile.static_th_bytes)
         return float(limit) or None  # SAI: a static threshold of 0 is no limit

@@ -135,11 +135,24 @@ def peerings(facts: Facts) -> list[Peering]:
 
 
 def outside(facts: Facts) -> Iterator[tuple[Device, Session]]:
-    """Sessions that are up and whose other end is in no file."""
+    """Sessions that may come up and whose other end is in no file."""
     for device in facts.devices:
         for session in device.sessions:
-            if session.up and peer_of(facts, device, session) is None:
+            if session.up and peer_of(facts, device, session) is None and not _beyond_links(facts, device, session):
                 yield device, session
+
+
+def _beyond_links(facts: Facts, device: Device, session: Session) -> bool:
+    """Whether an external session of one hop is to an address that no link of the switch has: it never comes up, and
+    brings no route (RFC 4271 section 5.1.3: such peers share a subnet).
+    """
+    if not _is_address(session.address) or ":" in session.address or session.interface:
+        return False
+    external = bool(session.asn) and bool(device.asn) and session.asn != device.asn
+    one_hop = session.hops == 1 and not session.ttl_security
+    return (
+        external and one_hop and bool(device.addresses) and not interfaces_of(facts, device).facing(session.address)[0]
+    )
 
 
 def peer_of(facts: Facts, device: Device, session: Session) -> Device | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def test_a_switch_that_was_not_given_is_left(good: Path, tmp_path: Path, capsys:
     main(["validate", str(part), "--fix", "--baseline", str(good), "--only", "R11"])
     out = capsys.readouterr().out
     assert "because: what is missing has to be given" in out
-    assert "0 of 1 warning or error gone, 1 left" in out
+    assert "0 of 1 cause gone, 0 of 1 error, 0 of 0 warnings" in out
 
 
 def test_machines_get_the_fixes(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,7 +211,8 @@ def test_the_word_after_fix_is_its_folder(broken: Path, capsys: pytest.CaptureFi
 def test_a_clean_fabric_has_nothing_to_fix(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(good), "--fix"]) == 0
     assert (
-        capsys.readouterr().out == "0 changes of 0 devices: 0 of 0 warnings and errors gone, 0 left, 0 new; 0 trials\n"
+        capsys.readouterr().out
+        == "0 changes of 0 devices: 0 of 0 causes gone, 0 of 0 errors, 0 of 0 warnings; 0 new; 0 trials\n"
     )
 
 
@@ -236,3 +238,21 @@ def test_a_second_fix_replaces_the_first_and_no_file_of_others(
 
 def _names(folder: Path) -> list[str]:
     return [it.name for it in folder.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["broken", "good"])
+def test_the_fixes_are_counted_as_the_verdict_counts(
+    name: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check with two findings of one switch and object counts twice in both, and so does each severity."""
+    folder = request.getfixturevalue(name)
+    main(["validate", str(folder), "--fix", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    fix, counts = said["fix"], said["counts"]
+    assert (fix["errors"]["asked"], fix["warnings"]["asked"]) == (counts["error"], counts["warn"])
+    assert fix["causes"]["asked"] == sum(it["severity"] in {"error", "warn"} for it in said["causes"])
+    main(["validate", str(folder)])
+    verdict = capsys.readouterr().out.splitlines()[-1]
+    main(["validate", str(folder), "--fix"])
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert all(many in line for many in re.findall(r"\d+ (?:causes?|errors?|warnings?)", verdict))

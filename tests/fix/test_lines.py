@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fabric.configs.load import parse_device
+from fabric.validate.blocks import blocks_of
 from fabric.validate.fix import lines
 from fabric.validate.fix.differences import differences
-from fabric.validate.fix.peers import blocks_of, change_of
+from fabric.validate.fix.peers import change_of
 
 EOS = """\
 hostname leaf1

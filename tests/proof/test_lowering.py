@@ -9,8 +9,11 @@ import pytest
 from broken_fabrics import Broken, every, nothing, put, written
 from fabrics import HOSTS, switch
 
+from fabric.configs.model import Device, Language, Port, Watchdog
+from fabric.configs.text.jsonfile import FixedLines
 from fabric.proof.cut import Cut, Cutter, NoCutError
 from fabric.proof.lowering.lower import Lowering, lower
+from fabric.proof.lowering.switch_rows import watchdog_of
 from fabric.proof.recipe import scenario_of
 from fabric.proof.recipes import chain
 from fabric.scenario.compile.scenario import compile_scenario
@@ -286,3 +289,26 @@ def test_a_copy_of_a_cut_out_is_changed_alone(tmp_path: Path) -> None:
     other = cut.copied()
     other.network.devices["leaf1"].profiles["pg_lossless_400000_40m_profile"].xoff_bytes = 1
     assert cut.network.devices["leaf1"].profiles["pg_lossless_400000_40m_profile"].xoff_bytes == 77_824
+
+
+@pytest.mark.parametrize(
+    ("language", "stated_ms", "detection_ms", "poll"),
+    [
+        ("nxos", None, 100, "100ms"),  # multiplier 1 of the fixed poll
+        ("sonic", None, 100, "100ms"),
+        ("nvue", 100, 300, "100ms"),
+        ("eos", None, 200, "100ms"),
+        ("eos", None, 100, "50ms"),
+        ("eos", 500, 200, "100ms"),  # shortened, not refused
+        ("sonic", 200, 100, None),
+        ("nxos", None, 50, None),
+    ],
+)
+def test_a_watchdog_polls_as_stated_else_as_its_system(
+    language: Language, stated_ms: int | None, detection_ms: int, poll: str | None
+) -> None:
+    port = Port("p1", ())
+    port.watchdog, port.watched = Watchdog((), "drop", detection_ms, detection_ms), frozenset({3})
+    device = Device("leaf1", "leaf1", language, FixedLines(), watchdog_poll_ms=stated_ms, ports={"p1": port})
+    found = watchdog_of(device, port)
+    assert (found["poll"] if isinstance(found, dict) else None) == poll

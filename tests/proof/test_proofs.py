@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from broken_fabrics import Broken, every, nothing, put, with_lines
 from proof_cases import CASES
 
+from fabric.configs.load import load_network
 from fabric.errors import InputErrors, Problem
 from fabric.proof import prove as proving
 from fabric.proof.cut import Cutter
@@ -165,3 +167,18 @@ def test_one_finding_of_each_check_of_a_cause_is_simulated(tmp_path: Path) -> No
 
 def test_a_clean_fabric_has_nothing_to_prove(tmp_path: Path) -> None:
     assert proving.tasks(validate(Broken("H1", "", nothing).network(tmp_path))) == []
+
+
+@pytest.mark.parametrize("check", ["M1", "M2"])
+def test_a_switch_that_states_no_pool_is_filled_as_its_chip_is_assumed(check: str, tmp_path: Path) -> None:
+    """NX-OS: a deep buffer is marked before it pauses, so that the remedied message may outlast the run."""
+    good = Path(__file__).parents[2] / "docs" / "howto" / "validate-nxos-example" / "before"
+    shutil.copytree(good, tmp_path / "configs")
+    file = tmp_path / "configs" / "leaf1.cfg"
+    text = file.read_text(encoding="utf-8")
+    assert "match dscp 26" in text
+    file.write_text(text.replace("match dscp 26", "match dscp 24"), encoding="utf-8")
+    facts = Facts(load_network([tmp_path / "configs"]))
+    finding = next(it for it in validate(facts.network).findings if it.check.id == check)
+    found = proving.prove(Case(facts, Cutter(facts), finding))
+    assert (found.result, found.not_lowered) == ("proven", ())

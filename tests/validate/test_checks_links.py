@@ -99,7 +99,7 @@ CASES: list[Case] = [
         ),
     ),
     ("P3", W, "leaf1", "BGP_NEIGHBOR|10.0.0.1", put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="65000")),
-    ("L12", W, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", admin_status="down")),
+    ("L12", E, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", admin_status="down")),
     (
         "L7",
         I,
@@ -139,7 +139,7 @@ CASES: list[Case] = [
             put("leaf1", "SYSTEM_DEFAULTS", "tunnel_qos_remap", status="disabled")(f),
         ),
     ),
-    ("L12", W, "spine1", "Ethernet8", put("spine1", "PORT", "Ethernet8", admin_status="down")),
+    ("L12", E, "spine1", "Ethernet8", put("spine1", "PORT", "Ethernet8", admin_status="down")),
     (
         "L4",
         E,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,3 +91,23 @@ def test_a_fabric_above_the_limit_gets_a_note(tmp_path: Path, monkeypatch: pytes
     assert "8 sessions × switches of switches that are not configured alike are more than 7" in note.text
     monkeypatch.setattr(reachability, "MAX_WORK", 8)
     assert [it.severity for it in verdict(folder).findings if it.check.id == "V11"] == [Severity.ERROR]
+
+
+def _elsewhere(content: Any) -> Any:  # noqa: ANN401  text or JSON
+    """The neighbour 10.1.0.1 has an address that is in no subnet of the switch."""
+    if isinstance(content, str):
+        return content.replace("neighbor 10.1.0.1", "neighbor 10.99.0.1")
+    return json.loads(json.dumps(content).replace('"10.1.0.1"', '"10.99.0.1"').replace("|10.1.0.1|", "|10.99.0.1|"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_external_neighbour_that_no_link_has_leaves_the_ways_over_other_spines(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its session never comes up, so that nothing it could bring keeps the rest undecided."""
+    folder = fabric(language, tmp_path, leaf1=_elsewhere)
+    capsys.readouterr()
+    assert main(["validate", str(folder), "--reach"]) == 0
+    said = capsys.readouterr().out
+    assert "12 of 12 ordered pairs reach" in said
+    assert "undecided" not in said

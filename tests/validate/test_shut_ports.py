@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fabric.validate.checks.base import Severity
 from tests.mistakes.mistake import good, write
 from tests.mistakes.score import judged
 
@@ -50,6 +51,7 @@ def test_a_shut_port_is_the_only_cause(language: str, interior: str, ports: int,
     write(language, files, tmp_path)
     (cause,) = (it for it in judged(tmp_path) if it.check.id != "N5")
     assert cause.check.id == "L12"
+    assert {it.severity for it in cause.findings} == {Severity.ERROR}
     assert {it.object for it in cause.findings} == set(UPLINKS[language][:ports])
     assert ("P22" in cause.counts) == (not interior or ports > 1)
 
@@ -62,3 +64,17 @@ def test_a_loopback_that_is_not_advertised_is_a_cause_beside_a_shut_port(tmp_pat
     causes = {it.check.id: it for it in judged(tmp_path)}
     assert "L12" in causes
     assert "P22" in causes, {id_: it.counts for id_, it in causes.items()}
+
+
+def test_a_shut_port_over_which_the_other_end_has_no_session_is_a_warning(tmp_path: Path) -> None:
+    """The other end took the link out of its routing: its traffic is gone before the port is."""
+    files = good("eos")
+    files["leaf1.cfg"] = shut("eos", files["leaf1.cfg"], "Ethernet3/1")
+    address = re.search(r"interface Ethernet3/1\n(?:   .*\n)*?   ip address (\d+\.\d+\.\d+\.\d+)/", files["leaf1.cfg"])
+    assert address is not None
+    head = f"   neighbor {address[1]} remote-as"
+    assert head in files["spine1.cfg"]
+    files["spine1.cfg"] = files["spine1.cfg"].replace(head, f"   neighbor {address[1]} shutdown\n{head}", 1)
+    write("eos", files, tmp_path)
+    found = {it.object: it.severity for cause in judged(tmp_path) for it in cause.findings if it.check.id == "L12"}
+    assert found == {"Ethernet3/1": Severity.WARN}

@@ -288,8 +288,8 @@ VARIANTS: list[tuple[str, Change, str, tuple[str, str, str, str]]] = [
     (
         "one end shut",
         put("spine1", "PORT", "Ethernet0", admin_status="down"),
-        "",
-        ("L12", "warn", "spine1", "Ethernet0"),
+        "L12 spine1",
+        ("L12", "error", "spine1", "Ethernet0"),
     ),
     (
         "a neighbour table that is out of date",

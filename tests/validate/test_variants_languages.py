@@ -35,7 +35,7 @@ VARIANTS = [
     ("eos", "notifications with data", "dscp 48 to traffic-class 6", "dscp 48 to traffic-class 3", "M6"),
     ("eos", "strict data", "bandwidth percent 95", "priority strict", "M9"),
     ("eos", "no watchdog", "   priority-flow-control pause watchdog\n", "", "W2"),
-    ("eos", "a slow poll", "polling-interval 0.10", "polling-interval 0.50", "W3"),
+    ("eos", "a slow poll", "polling-interval 0.10", "polling-interval 0.50", ""),
     ("eos", "small frames", "mtu 9214", "mtu 1500", "L4"),
     ("eos", "a profile that is mistyped", "service-profile ROCE", "service-profile RCOE", "R1 L1 N1"),
     ("eos", "PFC off everywhere", "qos map dscp 26", "priority-flow-control all off\nqos map dscp 26", "L1 N1"),

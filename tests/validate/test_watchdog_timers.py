@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fabrics import Judge, Tables, small_fabric
 from finding_cases import E, W, put
 
+from fabric.configs.load import load_network
 from fabric.configs.model import Device, Language
 from fabric.configs.text.jsonfile import FixedLines
 from fabric.configs.watchdogs import Timer, actual_poll_ms
 from fabric.validate.checks.base import Finding
+from fabric.validate.runner import validate
+from tests.recordings import SONIC
 
 Fabric = dict[str, Tables]
 TIMERS = {"W12", "W13", "W14"}
@@ -109,3 +114,17 @@ def test_the_finest_step_that_reaches_so_far_is_taken(configured: int, programme
     made = Timer((1, 10, 100), 1, 1500).programmed(configured)
     assert made is not None
     assert (made.value_ms, made.step_ms) == (programmed, step)
+
+
+@pytest.mark.parametrize(("stated", "found"), [("0.10", None), ("0.11", "every 100 ms"), ("0.50", "every 100 ms")])
+def test_eos_shortens_a_poll_that_does_not_fit_twice_into_the_times(
+    stated: str, found: str | None, tmp_path: Path
+) -> None:
+    text = (SONIC / "other_nos" / "eos_leaf.cfg").read_text(encoding="utf-8")
+    (tmp_path / "leaf1.cfg").write_text(text.replace("polling-interval 0.10", f"polling-interval {stated}"))
+    its = [it for it in validate(load_network([tmp_path])).findings if it.check.id == "W3"]
+    assert all(it.severity is W and found is not None and found in it.text for it in its)
+    assert bool(its) is (found is not None)
+    for it in its:
+        assert it.fix is not None
+        assert "polling-interval 0.1" in it.fix.command

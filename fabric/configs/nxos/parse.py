@@ -295,7 +295,7 @@ def _pauses(reader: TextReader, policy: Line, name: str) -> dict[int, Binding]:
             key = f"{name} {match[1]}"
             reader.device.pools.setdefault(_POOL, Pool(_POOL, where, "ingress", "dynamic", None))
             reader.device.profiles[key] = BufferProfile(
-                key, where, _POOL, size, xon_bytes=resume, xoff_bytes=size - pause
+                key, where, _POOL, size, xon_bytes=resume, xoff_bytes=size - pause, pause_bytes=pause
             )
             found[int(number[1])] = Binding(where, key, where)
         line.accept(r"bandwidth (?:remaining )?percent \d+|priority level \d")

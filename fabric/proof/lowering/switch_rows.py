@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fabric.configs.buffers.mmu import PoolSize, chip_of, find_mmu, pool_size_of
 from fabric.configs.model import BufferProfile, Device, Pool, Port
-from fabric.configs.watchdogs import DEFAULT_POLL_MS, Hardware, actual_poll_ms, hardware_of
+from fabric.configs.watchdogs import Hardware, actual_poll_ms, hardware_of, poll_ms
 from fabric.proof.cut import Cut
 from fabric.proof.lowering.values import CHIP, Lowered, NotLowered, Place, Row, Value, size
 from fabric.scenario.presets.asics import ASICS
@@ -195,8 +195,8 @@ def watchdog_of(device: Device, port: Port) -> dict[str, Any] | NotLowered | Non
     hardware = hardware_of(device)
     if hardware is not None:
         return _timers_of(device, port, hardware)
-    poll = device.watchdog_poll_ms or DEFAULT_POLL_MS
-    late = actual_poll_ms(device)
+    poll = poll_ms(device, dog)
+    late = actual_poll_ms(device) if device.capabilities.tables else poll
     if dog.detection_ms < poll or (dog.restoration_ms is not None and dog.restoration_ms < poll):
         return NotLowered(f"watchdog of {port.name}: a time below the poll, which the switch refuses: lowered as off")
     return {

@@ -12,7 +12,18 @@ from typing import Any, Final
 from fabric.dataplane.state.codes import N_CLASSES
 from fabric.proof.cut import Cut, NoCutError
 from fabric.proof.outcome import Outcome
-from fabric.proof.recipe import Case, NoProofError, Plan, Recipe, rate_mbps, slowest_mbps, tc_of, time_us, traffic_class
+from fabric.proof.recipe import (
+    Case,
+    NoProofError,
+    Plan,
+    Recipe,
+    pool_bytes,
+    rate_mbps,
+    slowest_mbps,
+    tc_of,
+    time_us,
+    traffic_class,
+)
 from fabric.proof.recipes import chain
 from fabric.validate.facts import Line
 
@@ -30,7 +41,7 @@ def incast(case: Case, line: Line) -> Plan:
     """Two senders, one at the port, into one link of half their rate; all bytes together exceed every lossy limit."""
     cut = case.cutter.meeting(line.device.name, line.port.name)
     switch = cut.network.devices[cut.hops[0].device]
-    room = max([it.size_bytes or 0 for it in switch.pools.values() if it.direction != "egress"], default=0) or 2**25
+    room = pool_bytes(switch)
     rates = [rate_mbps(switch.ports[cut.hosts[host][1]]) for host in cut.senders]
     out = rate_mbps(switch.ports[cut.hops[0].leaves])
     excess = 1 - out / sum(rates)

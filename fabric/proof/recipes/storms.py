@@ -11,7 +11,7 @@ from typing import Any, Final
 from fabric.configs.model import Place as FilePlace
 from fabric.configs.model import Watchdog
 from fabric.configs.network import Host
-from fabric.configs.watchdogs import DEFAULT_POLL_MS
+from fabric.configs.watchdogs import poll_ms
 from fabric.proof.cut import Cut
 from fabric.proof.outcome import Outcome
 from fabric.proof.recipe import Case, NoProofError, Plan, Recipe, rate_mbps, threshold_bytes, time_us
@@ -119,7 +119,7 @@ def acting_watchdog(case: Case, plan: Plan, cut: Cut) -> str:
     detection = (old.detection_ms if old else None) or 200
     port.watchdog = Watchdog(port.where, "drop", detection, (old.restoration_ms if old else None) or 200)
     port.watched = port.lossless
-    device.watchdog_poll_ms = device.watchdog_poll_ms or 200
+    device.watchdog_poll_ms = poll_ms(device, port.watchdog)
     return f"{plan.device} {plan.port}: watchdog drop, detection {detection} ms, on {sorted(port.lossless)}"
 
 
@@ -145,7 +145,7 @@ def _watched(case: Case) -> tuple[Cut, int]:
     if dog is None or dog.detection_ms is None:
         raise NoProofError(f"{line} has no watchdog", "")
     cut = case.cutter.local(line.device.name, line.port.name, onward=False)
-    return cut, dog.detection_ms + 2 * (line.device.watchdog_poll_ms or DEFAULT_POLL_MS)
+    return cut, dog.detection_ms + 2 * poll_ms(line.device, dog)
 
 
 def _one_message(cut: Cut) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def patient_hosts(case: Case, plan: Plan, cut: Cut) -> str:
     del case
     device = cut.network.devices[plan.device]
     dog = device.ports[plan.port].watchdog
-    wanted_ms = 4 * ((dog.detection_ms or 0) if dog else 0) + 4 * (device.watchdog_poll_ms or DEFAULT_POLL_MS)
+    wanted_ms = 4 * ((dog.detection_ms or 0) if dog else 0) + 4 * poll_ms(device, dog)
     exponent = next(n for n in range(1, 32) if 0.004096 * 2**n * _RETRIES >= wanted_ms)
     for name in cut.hosts:
         host = cut.host(name) or Host(name, FilePlace("", 0))

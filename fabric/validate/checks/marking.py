@@ -7,23 +7,17 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-from fabric.configs.model import Binding, BufferProfile, Curve, Where, Wred
+from fabric.configs.model import Binding, BufferProfile, Curve, Wred
 from fabric.configs.network import NEEDS_MARKS
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
 from fabric.validate.checks.buffers import egress_cap
 from fabric.validate.checks.entries import pause_roots
-from fabric.validate.chips import mmu_bytes
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_curve, set_field, set_marking
 
-_BYTES_PER_GBPS: Final = 4000
+BYTES_PER_GBPS: Final = 4000
 """Kmin of the HPCC set-ups: 100, 200, 400 KB at 25, 50, 100G."""
-_SPREAD: Final = 8
-"""Factor either way that one profile for 100G to 800G needs."""
-_SHARED_RATIO: Final = 4
-_STOCK: Final = frozenset(((1_048_576, 2_097_152), (2_000_000, 10_000_000), (150_000, 1_500_000)))
-"""Curves of shipped templates and of NVUE's RoCE macro."""
 _FRAMES: Final = 3
 _JUMBO_BYTES: Final = 9216
 _KB: Final = 1000
@@ -55,7 +49,7 @@ def _alpha_evidence(line: Line, profile: BufferProfile) -> tuple[Evidence, ...]:
     return () if profile.dynamic_th is None else (shows(line.device, profile.where, "dynamic_th", profile.dynamic_th),)
 
 
-def _usual_curve(facts: Facts, line: Line, wred: Wred, below_bytes: float) -> Fix | None:
+def usual_curve(facts: Facts, line: Line, wred: Wred, below_bytes: float) -> Fix | None:
     """Another curve: the one that most lossless queues of the fabric have at this speed, else the usual one."""
     if "curves" not in facts.notes:
         found: dict[int, Counter[tuple[int, int]]] = {}
@@ -64,7 +58,7 @@ def _usual_curve(facts: Facts, line: Line, wred: Wred, below_bytes: float) -> Fi
                 found.setdefault(other.port.speed_mbps, Counter())[curve.min_bytes, curve.max_bytes] += 1
         facts.notes["curves"] = found
     speed = line.port.speed_mbps or 0
-    kmin = speed // 1000 * _BYTES_PER_GBPS
+    kmin = speed // 1000 * BYTES_PER_GBPS
     own = None if wred.curve is None else (wred.curve.min_bytes, wred.curve.max_bytes)
     known = [curve for curve, _ in facts.notes["curves"].get(speed, Counter()).most_common() if curve != own]
     for low, high in (*known, (kmin, 4 * kmin), (kmin // 4, kmin)):
@@ -83,7 +77,7 @@ def _marked(facts: Facts, line: Line, queue: int) -> Fix | None:
     here = next((item for item, _ in known.most_common() if item[1]), None)
     found = here or next((item for item, _ in known.most_common(1)), None)
     if found is None:
-        kmin = (line.port.speed_mbps or 0) // 1000 * _BYTES_PER_GBPS
+        kmin = (line.port.speed_mbps or 0) // 1000 * BYTES_PER_GBPS
         found = (Curve(kmin, 4 * kmin, 100), "") if kmin else None
     bound = line.port.queues.get(queue)
     if found is None or (line.device.capabilities.tables and facts.wred(line.device, bound) is not None):
@@ -121,43 +115,6 @@ def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                     if bad[0][0] == "green"
                     else set_field(device, wred.where, f"{bad[0][0]}_min_threshold", bad[0][1].max_bytes),
                 )
-
-
-@check(
-    "E2",
-    E,
-    "ECN is never reached: PFC comes first",
-    condition="Kmin < T(1) = alpha B / (1 + alpha) of the smallest group; Kmax < T(1) (warn)",
-    consequence="the group pauses before its queue marks: DCQCN is blind, PFC does all the work",
-    remedy="lower Kmin and Kmax, or raise alpha",
-    source="Zhu et al., SIGCOMM 2015, section 4; SAI",
-    leads_to="E5 E7 E8 E11 E2b N4",
-)
-def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """One group into one queue is the hardest realistic case: a step down in speed."""
-    for line, queue, _, wred, curve in marking(facts):
-        least = facts.smallest_threshold(line.device, queue)
-        if least is None or curve.min_bytes > curve.max_bytes:
-            continue
-        level, profile, pool = least
-        if curve.min_bytes >= level:
-            text, severity = f"Kmin {curve.min_bytes} B >= T(1) = {int(level)} B", E
-        elif curve.max_bytes >= level:
-            text, severity = f"Kmax {curve.max_bytes} B >= T(1) = {int(level)} B: never marks all packets", W
-        else:
-            continue
-        yield Found(
-            line.device.name,
-            f"{line.port.name}|{queue}",
-            text,
-            (
-                *curve_evidence(line, wred, curve),
-                shows(line.device, pool.where, "size", pool.size_bytes),
-                shows(line.device, profile.where, "dynamic_th", profile.dynamic_th),
-            ),
-            severity,
-            fix=_usual_curve(facts, line, wred, level),
-        )
 
 
 @check(
@@ -283,57 +240,6 @@ def _up_to_the_platform(line: Line, queue: int, wred: Wred) -> Found:
         I,
         fix=set_field(line.device, wred.where, "wred_green_enable", "true"),
     )
-
-
-@check(
-    "E5",
-    W,
-    "marking thresholds do not fit the speed",
-    condition="Kmin within a factor 8 of 4 KB per Gb/s, and below the chip's whole buffer (error); ports of one "
-    "profile within a factor 4 of speed",
-    consequence="marks come too early, too late or never: a depth is an eighth of the time at 800G that it is at 100G",
-    remedy="scale Kmin and Kmax with the port's speed",
-    source="HPCC simulation set-ups (config_doc.txt)",
-    leads_to="E7 E9 N4 E8",
-)
-def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Info for the curves of shipped templates, which are one for all speeds."""
-    speeds: dict[tuple[str, str], dict[str, tuple[int, Where]]] = {}
-    for line, queue, _, wred, curve in marking(facts):
-        if (speed := line.port.speed_mbps) is None:
-            continue
-        severity = I if (curve.min_bytes, curve.max_bytes) in _STOCK else W
-        speeds.setdefault((line.device.name, wred.name), {})[line.port.name] = speed, line.port.where
-        usual = speed // 1000 * _BYTES_PER_GBPS
-        if (whole := mmu_bytes(line.device)) is not None and curve.min_bytes >= whole:
-            severity, text = E, f"Kmin {curve.min_bytes} B is not reached: the whole buffer of the chip is {whole} B"
-        elif usual and not usual / _SPREAD <= curve.min_bytes <= usual * _SPREAD:
-            text = f"Kmin {curve.min_bytes} B at {speed // 1000}G, usual {usual} B"
-        else:
-            continue
-        yield Found(
-            line.device.name,
-            f"{line.port.name}|{queue}",
-            text,
-            curve_evidence(line, wred, curve),
-            severity,
-            within=((line.device.name, wred.where),),
-            fix=_usual_curve(facts, line, wred, inf),
-        )
-    for (name, profile), its in speeds.items():
-        found = [speed for speed, _ in its.values()]
-        if max(found) >= _SHARED_RATIO * min(found):
-            most, device = Counter(found).most_common(1)[0][0], facts.network.devices[name]
-            item = device.wreds[profile]
-            stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
-            yield Found(
-                name,
-                construct(device, "WRED_PROFILE", profile),
-                f"one profile for {min(found) // 1000}G and {max(found) // 1000}G",
-                (shows(device, item.where, "", ""),),
-                I if stock else W,
-                rests_on=[(name, (*where, "speed")) for speed, where in its.values() if speed != most],
-            )
 
 
 @check(
@@ -465,7 +371,7 @@ def E8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{line.port.name}|{queue}",
                 f"Kmax {curve.max_bytes} B > {int(cap)} B",
                 curve_evidence(line, wred, curve),
-                fix=_usual_curve(facts, line, wred, cap),
+                fix=usual_curve(facts, line, wred, cap),
             )
 
 
@@ -490,7 +396,7 @@ def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 construct(facts.network.devices[device], "WRED_PROFILE", wred.name),
                 f"Kmin {curve.min_bytes} B < {_FRAMES} frames of {frame + _ROCE_HEADERS_BYTES} B",
                 curve_evidence(line, wred, curve),
-                fix=_usual_curve(facts, line, wred, inf),
+                fix=usual_curve(facts, line, wred, inf),
             )
 
 
@@ -540,7 +446,7 @@ def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{line.port.name}|{queue}",
                 f"{room} B from Kmin to T(1), {speed * _LOOP_NS // 8000} B arrive within {_LOOP_NS // 1000} us",
                 (*curve_evidence(line, wred, curve), *_alpha_evidence(line, least[1])),
-                fix=_usual_curve(facts, line, wred, least[0] - speed * _LOOP_NS // 8000),
+                fix=usual_curve(facts, line, wred, least[0] - speed * _LOOP_NS // 8000),
             )
 
 
@@ -592,4 +498,4 @@ def E13(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-CHECKS: Final[tuple[Check, ...]] = (E1, E2, E2B, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13)
+CHECKS: Final[tuple[Check, ...]] = (E1, E2B, E3, E4, E6, E7, E8, E9, E10, E11, E12, E13)

@@ -25,14 +25,16 @@ from fabric.validate.checks.base import (
 )
 from fabric.validate.facts import Facts, Line
 from fabric.validate.frr_fixes import in_frr, spelled_in_frr
+from fabric.validate.meant_by_peers import as_peers_have_it
 from fabric.validate.remedies import Fix, set_field, spelled_right
 
 
 def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
     def found(facts: Facts) -> Iterator[Found]:
         for device in facts.devices:
-            for item in device.defects:
-                if item.check == id_:
+            for stated in device.defects:
+                if stated.check == id_:
+                    item = as_peers_have_it(facts, device, stated)
                     yield Found(
                         device.name,
                         item.object,
@@ -40,7 +42,7 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         (shows(device, item.where, "", "", _label(item.where)),),
                         Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
-                        rests_on=_mistyped(device, item),
+                        rests_on=_mistyped(device, stated),
                         fix=_spelled(device, item),
                     )
 

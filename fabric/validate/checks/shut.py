@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.model import Session
-from fabric.validate.checks.base import Check, Evidence, Found, W, check, shows
+from fabric.configs.model import Device, Session
+from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
 from fabric.validate.facts import Facts, Line
+from fabric.validate.interfaces import interfaces_of
 from fabric.validate.remedies import set_port
 from fabric.validate.routing_fixes import bring_up
 from fabric.validate.subinterfaces import shut_at_one_end
@@ -15,10 +16,11 @@ from fabric.validate.subinterfaces import shut_at_one_end
 
 @check(
     "L12",
-    W,
+    E,
     "a port is shut at one end, or a link whose session is to be up",
     condition="both ports, and both sub-interfaces, of a link between switches are up, or both are down and no BGP "
-    "session over the link is to be up; a host's port is up where others of the switch are",
+    "session over the link is to be up; a host's port is up where others of the switch are; warn: the other end routes "
+    "over its links and not over this one, the port's bundle has other ports that are up, or both ends are shut",
     consequence="the link is down: its traffic takes the other links, with less capacity; a host is cut off",
     remedy="bring the port up, or shut the other end, and the session, too",
     source="sonic-port.yang (admin_status: down where it is absent)",
@@ -40,6 +42,7 @@ def L12(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     shows(down.device, down.port.where, "admin_status", "down"),
                     shows(other.device, other.port.where, "admin_status", "up", f"{other} admin_status"),
                 ),
+                E if _expected(facts, down, other) else W,
                 fix=set_port(down.device, down.port, "admin_status", "up"),
             )
 
@@ -60,6 +63,7 @@ def _shut_with_session(facts: Facts) -> Iterator[Found]:
                     shows(wire.b.device, wire.b.port.where, "admin_status", "down", f"{wire.b} admin_status"),
                     shows(wire.a.device, near.where, "", "up", "session"),
                 ),
+                W,
                 fix=set_port(wire.a.device, wire.a.port, "admin_status", "up"),
             )
 
@@ -77,8 +81,32 @@ def _shut_subinterfaces(facts: Facts) -> Iterator[Found]:
                     shows(device, where, "", "down"),
                     shows(far, other.where, "", "up", f"{far.name}:{other.name} admin_status"),
                 ),
+                E if _expected(facts, down.line, other.line) else W,
                 fix=bring_up(device, down.name),
             )
+
+
+def _expected(facts: Facts, down: Line, other: Line) -> bool:
+    """Whether the other end's file, or where it has no routing the topology, expects a path over a link."""
+    own = down.device.ports.values()
+    if down.port.lag and any(it.lag == down.port.lag and it.admin_up for it in own):
+        return False
+    over = _routed_over(facts, other.device)
+    return not over or other.port.name in over or (other.port.lag or other.port.name) in over
+
+
+def _routed_over(facts: Facts, device: Device) -> frozenset[str]:
+    """Ports and bundles over which a switch's file has a BGP session that is up, or an interior routing protocol."""
+    known: dict[str, frozenset[str]] = facts.notes.setdefault("routed over", {})
+    if device.name not in known:
+        its = interfaces_of(facts, device)
+        names = [it.interface or its.facing(it.address)[0] for it in device.sessions if it.up]
+        if device.identity.interior is not None and device.identity.interior.up:
+            names += device.identity.interior.circuits
+        loopbacks = ("loopback", "lo", "vlan")
+        ports = (it.partition(".")[0] for it in names if not it.lower().startswith(loopbacks))
+        known[device.name] = frozenset(filter(None, ports))
+    return known[device.name]
 
 
 def _session_over(near: Line, far: Line) -> Session | None:

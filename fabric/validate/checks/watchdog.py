@@ -9,6 +9,7 @@ from typing import Final
 
 from fabric.configs.model import Device, Where
 from fabric.configs.network import Host
+from fabric.configs.watchdogs import poll_ms
 from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
 from fabric.validate.checks.entries import pfc_root
 from fabric.validate.facts import Facts
@@ -26,6 +27,8 @@ _USUAL_FACTOR: Final = 2
 """`pfcwd start` without a restoration time takes twice the detection time."""
 _DEFAULT_MS: Final = 200
 _MAX_POLL_MS: Final = 1000
+_POLLS: Final = 2
+"""That have to fit into each time of a watchdog whose poll is shortened otherwise."""
 
 
 @check(
@@ -99,10 +102,12 @@ def W2(facts: Facts) -> Iterator[Found]:  # noqa: N802
 
 def _raised(facts: Facts, device: Device, where: Where, short: Sequence[str], poll: int) -> Fix:
     """Both times of a port that are short; a poll that is longer than every time of the switch is what is odd."""
+    place = ("PFC_WD", "GLOBAL") if device.capabilities.tables else where
     of = [line.port.watchdog for line in facts.used if line.device is device]
-    times = [it for own in of if own is not None for it in (own.detection_ms, own.restoration_ms) if it is not None]
-    if max(times) < poll:
-        place = ("PFC_WD", "GLOBAL") if device.capabilities.tables else where
+    times = [it for own in of if own is not None for it in (own.detection_ms, own.restoration_ms) if it]
+    if device.capabilities.watchdog_poll_halved:
+        return set_field(device, place, "POLL_INTERVAL", max(1, min(times) // _POLLS))
+    if times and max(times) < poll and device.watchdog_poll_ms is not None:
         return set_field(device, place, "POLL_INTERVAL", min(times))
     return set_fields(device, where, dict.fromkeys(short, poll))
 
@@ -111,34 +116,42 @@ def _raised(facts: Facts, device: Device, where: Where, short: Sequence[str], po
     "W3",
     E,
     "watchdog times shorter than its poll",
-    condition="detection and restoration >= poll interval",
-    consequence="YANG refuses it; detection is counted in polls",
+    condition="detection and restoration >= poll interval; on EOS, which shortens the poll instead of refusing the "
+    "times, >= two of them where the file states the poll (warn)",
+    consequence="the switch refuses the times, and the port has no watchdog; detection is counted in polls",
     remedy="raise the time or shorten the poll",
-    source="sonic-pfcwd.yang",
+    source="sonic-pfcwd.yang; Cisco Nexus 9000 NX-OS QoS Configuration Guide, PFC watchdog (times are multiples of the "
+    "poll)",
 )
 def W3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Both times of every port with a watchdog."""
     for line in facts.used:
-        own, poll = line.port.watchdog, line.device.watchdog_poll_ms
-        if own is None or poll is None:
+        own, its = line.port.watchdog, line.device.capabilities
+        if own is None or (its.watchdog_poll_halved and line.device.watchdog_poll_ms is None):
             continue
+        poll = poll_ms(line.device)
+        least = _POLLS * poll if its.watchdog_poll_halved else poll
         times = (("detection_time", own.detection_ms), ("restoration_time", own.restoration_ms))
-        short = [(name, value) for name, value in times if value is not None and value < poll]
+        short = [(name, value) for name, value in times if value is not None and value < least]
         if short:
             text = ", ".join(f"{field_word(line.device.language, name)} {value} ms" for name, value in short)
+            text += f" < {'two polls of' if its.watchdog_poll_halved else 'poll'} {poll} ms"
+            if its.watchdog_poll_halved:
+                text += f": the switch polls every {poll_ms(line.device, own)} ms"
             yield Found(
                 line.device.name,
                 line.port.name,
-                f"{text} < poll {poll} ms",
+                text,
                 (
                     *(shows(line.device, own.where, name, value) for name, value in short),
                     shows(
                         line.device,
-                        ("PFC_WD", "GLOBAL") if line.device.capabilities.tables else own.where,
+                        ("PFC_WD", "GLOBAL") if its.tables else own.where,
                         "POLL_INTERVAL",
-                        poll,
+                        poll if line.device.watchdog_poll_ms is not None else f"{poll} (the system's own)",
                     ),
                 ),
+                W if its.watchdog_poll_halved else E,
                 fix=_raised(facts, line.device, own.where, [name for name, _ in short], poll),
             )
 

@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Where
-from fabric.configs.watchdogs import (
-    DEFAULT_POLL_MS,
-    WORK_US,
-    Hardware,
-    Timer,
-    actual_poll_ms,
-    hardware_of,
-    watched_queues,
-)
+from fabric.configs.watchdogs import WORK_US, Hardware, Timer, actual_poll_ms, hardware_of, poll_ms, watched_queues
 from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import set_field
@@ -40,7 +32,7 @@ def W12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         if hardware_of(device) is not None:
             continue
-        configured = device.watchdog_poll_ms or DEFAULT_POLL_MS
+        configured = poll_ms(device)
         actual, queues = actual_poll_ms(device), watched_queues(device)
         if actual == configured:
             continue

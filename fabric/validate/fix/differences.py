@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Final
 
 from fabric.configs.model import Device
+from fabric.validate.blocks import Blocks, Path
 from fabric.validate.fix import lines
-from fabric.validate.fix.peers import Blocks, Path, Usual
+from fabric.validate.fix.peers import Usual
 
 _NUMBER: Final = re.compile(r"\d+")
 

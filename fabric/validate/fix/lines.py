@@ -57,6 +57,10 @@ _PRIORITY: Final = re.compile(r"(?:no )?priority(?: strict| level \d+)?")
 _ADD_UP: Final = re.compile(r"(route-target \S+) .*"), re.compile(r"(.*\bseq \d+) .*")
 _NUMBER: Final = re.compile(r"\d+")
 _ADDRESS: Final = re.compile(r"ip address (?:virtual )?\d")
+_POLICY: Final = re.compile(
+    r"((?:neighbor \S+ )?(?:route-map|prefix-list|filter-list|distribute-list|ip access-group)) \S+ (in|out)"
+)
+"""A policy of a neighbour or an interface: one for each direction."""
 _DSCP_MAP: Final = re.compile(r"qos map dscp ([\d ]+) to traffic-class (\d+)")
 _STATED: Final = ("no priority", "no switchport")
 """Negations that a running-config shows: without them the default acts, which is the other way."""
@@ -110,6 +114,8 @@ def head(text: str) -> str:
         return text
     if text.startswith("mcast-group "):
         return "ingress-replication"
+    if policy := _POLICY.fullmatch(text):
+        return f"{policy[1]} {policy[2]}"
     for pattern in _HEADS:
         match = pattern.match(text)
         if match is not None and text[match.end() : match.end() + 1] in {"", " "}:

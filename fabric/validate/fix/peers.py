@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from shlex import quote
-from typing import Any, Final
+from typing import Final
 
 from fabric.configs.model import Device, Site
-from fabric.configs.nvue.commands import Commands
-from fabric.configs.text.jsonfile import JsonText
-from fabric.configs.text.yamlfile import YamlText
+from fabric.validate.blocks import NEIGHBOR, Blocks, Path, blocks_of, of_frr
 from fabric.validate.checks.base import Finding
 from fabric.validate.commands import row_command
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row
@@ -27,14 +25,9 @@ from fabric.validate.fix import frr, lines
 from fabric.validate.fix.state import Change, State
 from fabric.validate.frr_fixes import vtysh
 
-Path = tuple[str, ...]
-Blocks = dict[Path, dict[str, str]]
-"""Path of a block to what it states: head to value; of text, head to the whole line."""
-
 _ADDRESS: Final = re.compile(r"\d+\.\d+\.\d+\.\d+(?:/\d+)?")
 _OWN_ASN: Final = re.compile(r"(router bgp) \S+(?P<vrf> vrf \S+)?")
 _FRR: Final = "<file of FRR>"
-_NEIGHBOR: Final = re.compile(r"(neighbor \S+) (.+)")
 _SHOWN: Final = 3
 _MOST_BESIDE: Final = 8
 """A block with more blocks beside it is one of many of its kind, which have nothing to do with each other."""
@@ -75,7 +68,7 @@ class Peers:
         if device.name not in self._blocks:
             found = blocks_of(device, self.state.text(device.file))
             for key, (file, _) in device.beside.items():
-                found.update({(key, *path): its for path, its in _of_frr(self.state.text(file)).items()})
+                found.update({(key, *path): its for path, its in of_frr(self.state.text(file)).items()})
             self._blocks[device.name] = found
         return self._blocks[device.name]
 
@@ -266,7 +259,7 @@ class Peers:
             self._rows[file] = frr.rows_of(text) if beside else text.split("\n")
         for path, block in lines.tree(self._rows[file]).walk():
             if block.row == number - 1:
-                neighbor = _NEIGHBOR.fullmatch(block.text)
+                neighbor = NEIGHBOR.fullmatch(block.text)
                 if block.children or lines.is_header(path[:-1], block.text):
                     return path
                 return (*path[:-1], neighbor[1]) if neighbor else path[:-1]
@@ -290,63 +283,8 @@ def _enough(count: int, total: int, *, decided: bool) -> bool:
     return 2 * count > total and (count > 1 or (decided and total == 1))
 
 
-def blocks_of(device: Device, text: str) -> Blocks:
-    """The blocks of a configuration."""
-    if device.capabilities.tables:
-        value = JsonText(text, device.file).value
-        return {
-            (table, key): {field: str(it) for field, it in row.items()}
-            for table, keys in value.items()
-            if isinstance(keys, dict)
-            for key, row in keys.items()
-            if isinstance(row, dict)
-        }
-    if device.capabilities.shell_statements:
-        found: Blocks = {(): {}}
-        _walk(_nvue_tree(text, device.file), (), found)
-        return found
-    return _of_lines(text.split("\n"), lines.head)
-
-
-def _of_frr(text: str) -> Blocks:
-    return _of_lines(frr.rows_of(text), frr.head)
-
-
 def _files(device: Device) -> list[str]:
     return [device.file, *(file for file, _ in device.beside.values())]
-
-
-def _of_lines(rows: Sequence[str], head: Callable[[str], str]) -> Blocks:
-    found: Blocks = {(): {}}
-    for path, block in lines.tree(rows).walk():
-        neighbor = _NEIGHBOR.fullmatch(block.text)
-        if block.children:
-            found.setdefault(path, {})
-        elif neighbor and path[:-1]:
-            found.setdefault((*path[:-1], neighbor[1]), {})[head(neighbor[2])] = neighbor[2]
-        else:
-            found.setdefault(path[:-1], {})[head(block.text)] = block.text
-    return found
-
-
-def _nvue_tree(text: str, file: str) -> Any:  # noqa: ANN401  what YAML holds
-    if text.lstrip()[:1] in {"{", "["}:
-        value = JsonText(text, file).value
-    elif "nv set " in text and not text.lstrip().startswith(("-", "set:", "header:")):
-        value = Commands(text).value
-    else:
-        value = YamlText(text, file).value
-    rows = value if isinstance(value, list) else [value]
-    return next((row["set"] for row in rows if isinstance(row, dict) and isinstance(row.get("set"), dict)), {})
-
-
-def _walk(tree: dict[Any, Any], path: Path, found: Blocks) -> None:
-    here = found.setdefault(path, {})
-    for key, value in tree.items():
-        if isinstance(value, dict) and value:
-            _walk(value, (*path, str(key)), found)
-        else:
-            here[str(key)] = "" if isinstance(value, dict) or value is None else str(value)
 
 
 def change_of(device: Device, its: Iterable[Usual]) -> Change:
@@ -370,7 +308,7 @@ def change_of(device: Device, its: Iterable[Usual]) -> Change:
         command = BETWEEN_COMMANDS.join(made)
         return Change(device.name, "; ".join(made), first.source, (), made, command, field, value)
     path = first.path[1:] if file else first.path
-    prefix = first.path[-1] + " " if first.path and _NEIGHBOR.fullmatch(f"{first.path[-1]} x") else ""
+    prefix = first.path[-1] + " " if first.path and NEIGHBOR.fullmatch(f"{first.path[-1]} x") else ""
     above = path
     if prefix and (file or device.capabilities.neighbor_on_each_line):
         above = path[:-1]

@@ -8,8 +8,7 @@ the change breaks. At the end each change is left out once, and stays out if not
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -68,8 +67,10 @@ class Plan:
     left: list[Left] = field(default_factory=list)
     asked: frozenset[Key] = frozenset()
     trials: int = 0
-    several: Mapping[Key, int] = field(default_factory=dict)
-    """Findings that were asked for, by key, where not one: a report counts each of them."""
+    wanted: tuple[Finding, ...] = ()
+    """The findings that were asked for: a report counts each of them, also those of one key."""
+    causes: tuple[Cause, ...] = ()
+    """Their causes, as the verdict has them."""
 
     @property
     def changes(self) -> list[Change]:
@@ -83,7 +84,19 @@ class Plan:
 
     def findings(self, keys: Iterable[Key]) -> int:
         """How many findings have these keys."""
-        return sum(self.several.get(key, 1) for key in keys)
+        its = frozenset(keys)
+        return sum(it.key in its for it in self.wanted)
+
+    def counted(self, severity: Severity) -> tuple[int, int]:
+        """(gone, asked for) of the findings of one severity."""
+        its = [it.key in self.gone for it in self.wanted if it.severity is severity]
+        return sum(its), len(its)
+
+    @property
+    def causes_gone(self) -> int:
+        """Causes of which no warning or error is left."""
+        gone = self.gone
+        return sum(all(it.key in gone for it in _bad_of(cause)) for cause in self.causes)
 
     @property
     def new(self) -> tuple[Finding, ...]:
@@ -97,8 +110,9 @@ def find(request: Request, verdict: Verdict, most_trials: int = _MOST_TRIALS) ->
     before = baseline_of(request, tables)
     start = State(request, tables, before, network_of(request, tables))
     wanted = [it for it in verdict.findings if it.severity >= Severity.WARN]
-    several = Counter(it.key for it in wanted)
-    plan = _Search(Plan(start, start, asked=frozenset(several), several=several), before, most_trials).run()
+    asked = frozenset(it.key for it in wanted)
+    causes = tuple(it for it in verdict.causes if it.severity >= Severity.WARN)
+    plan = _Search(Plan(start, start, asked=asked, wanted=tuple(wanted), causes=causes), before, most_trials).run()
     outside = [it for it in wanted if it.key not in start.bad]  # of files that were not given (R11)
     plan.left += [Left(it, _unknown(it)) for it in find_causes(outside)]
     return plan
@@ -261,6 +275,10 @@ def _units(changes: Sequence[Change]) -> list[list[Change]]:
 def _causes(state: State, keys: Iterable[Key]) -> list[Cause]:
     wanted = frozenset(keys)
     return list(find_causes([it for it in state.findings if it.key in wanted and it.severity >= Severity.WARN]))
+
+
+def _bad_of(cause: Cause) -> list[Finding]:
+    return [it for it in (*cause.findings, *cause.consequences) if it.severity >= Severity.WARN]
 
 
 def _keys(cause: Cause) -> set[Key]:

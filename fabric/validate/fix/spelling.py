@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Device
+from fabric.validate.blocks import Path
 from fabric.validate.checks.base import Finding
-from fabric.validate.fix.peers import Path, Peers, Usual
+from fabric.validate.fix.peers import Peers, Usual
 
 _REFERENCE: Final = "R1"
 """A reference leads nowhere."""

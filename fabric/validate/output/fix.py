@@ -11,7 +11,7 @@ from typing import Any
 
 from fabric.configs.text.jsonfile import JsonText
 from fabric.validate.causes import Cause
-from fabric.validate.checks.base import Finding
+from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.fix import hostsfile
 from fabric.validate.fix.files import patch, patches, replacements
 from fabric.validate.fix.search import Left, Plan, Step
@@ -40,13 +40,14 @@ def as_text(plan: Plan, files: list[str]) -> str:
 
 
 def summary(plan: Plan) -> str:
-    """One line: how many warnings and errors the changes clear."""
+    """One line: how many causes, errors and warnings the changes clear, counted as the verdict counts them."""
     devices = len({change.device for change in plan.changes})
     changes = f"{many(len(plan.changes), 'change')} of {many(devices, 'device')}"
-    asked, gone = plan.findings(plan.asked), plan.findings(plan.gone)
+    (errors, all_errors), (warnings, all_warnings) = map(plan.counted, (Severity.ERROR, Severity.WARN))
     return (
-        f"{changes}: {gone} of {many(asked, 'warning or error', 'warnings and errors')} gone, "
-        f"{asked - gone} left, {len(plan.new)} new; {many(plan.trials, 'trial')}"
+        f"{changes}: {plan.causes_gone} of {many(len(plan.causes), 'cause')} gone, "
+        f"{errors} of {many(all_errors, 'error')}, {warnings} of {many(all_warnings, 'warning')}; "
+        f"{len(plan.new)} new; {many(plan.trials, 'trial')}"
     )
 
 
@@ -83,6 +84,11 @@ def as_data(plan: Plan) -> dict[str, Any]:
     return {
         "asked": plan.findings(plan.asked),
         "gone": plan.findings(plan.gone),
+        "causes": {"asked": len(plan.causes), "gone": plan.causes_gone},
+        **{
+            name: dict(zip(("gone", "asked"), plan.counted(severity), strict=True))
+            for name, severity in (("errors", Severity.ERROR), ("warnings", Severity.WARN))
+        },
         "new": len(plan.new),
         "trials": plan.trials,
         "steps": [_step(plan, it) for it in plan.steps],
