@@ -127,7 +127,7 @@ def _compare(args: argparse.Namespace, plan: StudyPlan, examined: Examined) -> i
 
 def _tell(args: argparse.Namespace, out: Path, plan: StudyPlan, examined: Examined, swept: Swept) -> None:
     from fabric.render.text import console_for, print_document  # noqa: PLC0415  as in run()
-    from fabric.studies.comparison import comparison_json, compose_comparison  # noqa: PLC0415
+    from fabric.studies.comparison import comparison_json, comparison_verdict, compose_comparison  # noqa: PLC0415
     from fabric.studies.dataset import REPORT  # noqa: PLC0415
     from fabric.studies.report import as_json  # noqa: PLC0415
 
@@ -141,6 +141,7 @@ def _tell(args: argparse.Namespace, out: Path, plan: StudyPlan, examined: Examin
             "left_out": list(examined.invalid.values()),
             "notes": list(plan.notes),
             **as_json(swept.found),
+            "verdict": comparison_verdict(swept.found),
             "comparison": comparison_json(swept.found),
         }
         print(json.dumps(facts, indent=2))
