@@ -15,6 +15,7 @@ from bench.sections import SECTIONS
 from bench.simulate import simulate
 from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.extras import check_installed
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -45,6 +46,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 def main(given: list[str] | None = None) -> int:
     """Measure the chosen sections; 2 if that is not possible."""
     args = arguments(given)
+    if args.plots:
+        check_installed("matplotlib")
     names = [name for name in SECTIONS if name in (args.only or SECTIONS)]
     try:
         _check(args, names)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fabric.errors import FabricError
+from fabric.extras import check_installed
 
 if TYPE_CHECKING:  # matplotlib is an extra
     from matplotlib.figure import Figure
@@ -19,10 +19,9 @@ def draw(found: Mapping[str, Any], folder: Path) -> list[Path]:
 
     Raises: FabricError without matplotlib.
     """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  an extra, needed only here
-    except ImportError as error:
-        raise FabricError("plots need matplotlib", "pip install 'fabric-emulator[plot]'") from error
+    check_installed("matplotlib")
+    import matplotlib as mpl  # noqa: PLC0415  an extra, needed only here
+
     mpl.rcParams.update(
         {
             "font.size": 10,

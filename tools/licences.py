@@ -133,7 +133,7 @@ _TOPS: Final = ("fabric", "telemetry", "playbooks")
 _PROGRAM: Final = ROOT / "fabric/capture/writer.py"
 _IMPORT: Final = re.compile(r"^[ \t]*(?:from|import) +(\w+)", re.MULTILINE)
 _REQUIRE: Final = re.compile(r"\brequire\(([^()]*)\)")
-"""A call of fabric/studies/extras.py."""
+"""A call of fabric/extras.py."""
 _TOKEN: Final = re.compile(r"\s*(\(|\)|[A-Za-z0-9.+-]+)")
 
 

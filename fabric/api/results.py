@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 import pyarrow as pa
 
 from fabric.api.words import python_words
-from fabric.errors import FabricError, InputErrors, Problem, RunDirError
+from fabric.errors import InputErrors, Problem, RunDirError
 from fabric.explain.diff import compare
 from fabric.explain.drops import explain_drops
 from fabric.explain.evidence import Evidence
@@ -26,6 +26,7 @@ from fabric.explain.pfc import explain_pfc
 from fabric.explain.report import compose
 from fabric.explain.step import explain_step
 from fabric.explain.whole_run import explain_run
+from fabric.extras import require
 from fabric.render.document import Document
 from fabric.render.html import to_html
 from fabric.render.json import to_json
@@ -46,7 +47,6 @@ _RECORDED: Final = ("messages", "timeseries", "events", "counters", "truth")
 """Tables of a run directory (docs/results.md); the others are those of `fabric show`."""
 TABLES: Final = (*_RECORDED, *(name for name in VIEWS if name not in _RECORDED))
 _MARKS: Final = {"problem": "✗", "warning": "!", "note": "·", "good": "✓"}
-_PANDAS: Final = "pip install 'fabric-emulator[pandas]', or use the Arrow table: result.table(...)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +225,7 @@ class Result:
 
     def to_pandas(self, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """As table(), as a pandas data frame. Raises: FabricError where pandas is not installed."""
-        try:
-            import pandas as pd  # noqa: F401, PLC0415  an optional extra
-        except ImportError as error:
-            raise FabricError("pandas is not installed", _PANDAS) from error
+        require("pandas", "use the Arrow table: result.table(...)")
         return self.table(name, columns).to_pandas()
 
     # ===== answers =====

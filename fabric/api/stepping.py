@@ -28,7 +28,7 @@ from fabric.runs.observables import OBSERVABLES
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.inject import LiveEmulator, fault_change, rerouted, settings_after
 from fabric.scenario.schema.expectations import summary_key, to_summary
-from fabric.topology.select import nearest
+from fabric.topology.select import nearest, nearest_node
 from fabric.units import PS_PER_NS, parse_time_ps
 
 _SLICE_S: Final = 0.25
@@ -264,7 +264,8 @@ class Emulator:
         fabric = self._compiled.fabric
         nodes = {node.name: node for node in fabric.nodes}
         if device is not None and device not in nodes:
-            problems.append(Problem("device", f"{device!r} is not in the fabric", nearest(device, list(nodes))))
+            hint = nearest_node(device, fabric.nodes, "devices")
+            problems.append(Problem("device", f"{device!r} is not in the fabric", hint))
         elif port is not None:
             ports = {
                 fabric.port_name(it.id).partition(":")[2]

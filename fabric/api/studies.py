@@ -18,6 +18,7 @@ import yaml
 
 from fabric.api.words import python_words
 from fabric.errors import FabricError, InputErrors, Problem, RunDirError
+from fabric.extras import SEARCH, SWEEP, check_installed, require
 from fabric.reading import json_value
 from fabric.runs import files
 from fabric.studies import carry_out, integrity
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 Source = str | PathLike[str] | Mapping[str, Any]
 """A study file, the name of a study that comes with the package, or the data of one."""
 _UNNAMED: Final = "study.yml"
-_PANDAS: Final = "pip install 'fabric-emulator[pandas]', or use the Arrow table: study.table()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,7 @@ class StudyResult:
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """As table(), as a pandas data frame. Raises: FabricError where pandas is not installed."""
-        try:
-            import pandas as pd  # noqa: F401, PLC0415  an optional extra
-        except ImportError as error:
-            raise FabricError("pandas is not installed", _PANDAS) from error
+        require("pandas", "use the Arrow table: study.table()")
         return self.table(columns).to_pandas()
 
     def report_html(self) -> str:
@@ -213,6 +210,7 @@ def sweep(
     """
     _check(out, workers, dask, resume=resume, force=force)
     with python_words():
+        check_installed(*SWEEP)
         plan = _plan(study, search=False)
         examined = examine(plan)
         temporary, where = _folder(out)
@@ -250,6 +248,7 @@ def tune(
     """
     _check(out, workers, dask, resume=resume, force=force)
     with python_words():
+        check_installed(*SEARCH)
         plan = _plan(study, search=True)
         temporary, where = _folder(out)
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from fabric.cli.options.output import STDOUT, add_out
 from fabric.cli.options.prometheus import access_of, access_problems, add_access, given_access, warn_of_clear_text
 from fabric.errors import InputErrors, Problem, UnitError
+from fabric.extras import check_installed
 from fabric.units import parse_duration_s
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
     lead_s = _duration("--lead-time", args.lead_time, problems)
     if args.json and args.out == STDOUT:
         problems.append(Problem("--out", "'-' has no effect with --json, which prints", "name a file, or leave it out"))
+    check_installed("scipy", *(("matplotlib",) if args.out is not None else ()))
     found, where = _source(args, problems)
     from fabric.render.html import to_html  # noqa: PLC0415  --help must not load pyarrow
     from fabric.render.json import to_json  # noqa: PLC0415

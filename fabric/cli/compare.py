@@ -14,6 +14,7 @@ from fabric.cli.options.workers import problems_of_workers
 from fabric.cli.sweep import EXIT_INTERRUPTED, add_execution, how_of
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
+from fabric.extras import SWEEP, check_installed
 from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, check, simulate, compare. Exit 1 where a run failed."""
     _check(args)
+    check_installed(*SWEEP)
     from fabric.studies.comparison import comparison_of, with_measures  # noqa: PLC0415  --help must not load the engine
     from fabric.studies.plan import examine, load_study  # noqa: PLC0415
 
@@ -125,7 +127,7 @@ def _compare(args: argparse.Namespace, plan: StudyPlan, examined: Examined) -> i
 
 def _tell(args: argparse.Namespace, out: Path, plan: StudyPlan, examined: Examined, swept: Swept) -> None:
     from fabric.render.text import console_for, print_document  # noqa: PLC0415  as in run()
-    from fabric.studies.comparison import comparison_json, compose_comparison  # noqa: PLC0415
+    from fabric.studies.comparison import comparison_json, comparison_verdict, compose_comparison  # noqa: PLC0415
     from fabric.studies.dataset import REPORT  # noqa: PLC0415
     from fabric.studies.report import as_json  # noqa: PLC0415
 
@@ -139,6 +141,7 @@ def _tell(args: argparse.Namespace, out: Path, plan: StudyPlan, examined: Examin
             "left_out": list(examined.invalid.values()),
             "notes": list(plan.notes),
             **as_json(swept.found),
+            "verdict": comparison_verdict(swept.found),
             "comparison": comparison_json(swept.found),
         }
         print(json.dumps(facts, indent=2))

@@ -15,6 +15,7 @@ from fabric.cli.main import EXPLAIN_QUESTIONS
 from fabric.cli.options.estimating import add_yes
 from fabric.cli.options.output import add_out, problems_of_out, write_out
 from fabric.errors import InputErrors, Problem
+from fabric.extras import check_installed
 from fabric.render.document import Document, Prose, Section, worst
 from fabric.visible import visible
 
@@ -177,6 +178,8 @@ def _card(args: argparse.Namespace) -> int:
         problems.append(Problem(f"--out {args.out}", "is no name of a PNG picture", "name FILE.png"))
     if problems:
         raise InputErrors("options", problems)
+    if args.card == "png":
+        check_installed("matplotlib")
     run_dir = RunDir.open(args.dir)
     if args.card != "png":
         write_out(args.out, card(run_dir, args.card, args.as_seen_by))

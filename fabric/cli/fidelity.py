@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fabric.cli.options.output import add_out, problems_of_out, write_file
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.extras import check_installed
 from fabric.units import count, format_per_s
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -77,6 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 if every finding agrees or is a known miss within its bounds, 1 if one is neither."""
     _check(args)
+    if args.draw_rates is not None or args.write is not None:
+        check_installed("matplotlib")
     if args.draw_rates is not None:
         from fabric.verify.fidelity import rate_figure  # noqa: PLC0415  the compiler takes its time to load
 

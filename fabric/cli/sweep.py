@@ -15,6 +15,7 @@ from fabric.cli.options.workers import add_workers, problems_of_workers
 from fabric.cli.terminal import streams
 from fabric.cli.terminal.study_estimate import tell_estimate
 from fabric.errors import InputErrors, Problem
+from fabric.extras import SWEEP, check_installed
 from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -67,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     """Read, check, estimate, simulate, report. Exit 1 where a run failed."""
     check_options(args)
     _check_pilots(args)
+    if not (args.list or args.estimate or args.warm_up):
+        check_installed(*SWEEP)
     from fabric.studies.plan import examine, load_study  # noqa: PLC0415  --help must not load the compiler
 
     plan = load_study(args.study)

@@ -23,6 +23,7 @@ from fabric.cli.options.output import STDOUT, add_out, write_out
 from fabric.cli.options.ratio import ratio
 from fabric.cli.options.sets import add_sets
 from fabric.errors import InputErrors, Problem
+from fabric.extras import check_installed
 from fabric.render.console import PlainConsole
 from fabric.scenario.load import apply_overrides
 from fabric.scenario.yaml_input import read_yaml
@@ -77,6 +78,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Load the fabric, then show, check or export it."""
+    if args.action == "show" and args.draw is not None:
+        check_installed("matplotlib")
     fabric = _load(args.file, args.kind, args.sets)
     if args.action == "show":
         return _show(args, fabric)

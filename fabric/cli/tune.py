@@ -16,6 +16,7 @@ from fabric.cli.sweep import EXIT_INTERRUPTED, add_execution, check_options, how
 from fabric.cli.terminal import streams
 from fabric.cli.terminal.study_estimate import tell_estimate
 from fabric.errors import InputErrors, Problem
+from fabric.extras import SEARCH, check_installed
 from fabric.units import count
 from fabric.visible import command, visible
 
@@ -67,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
         return _list(as_json=args.json)
     if args.study is None:
         raise InputErrors("options", [Problem("STUDY", "is missing", "name a study; `fabric tune --list` has some")])
+    if not args.estimate:
+        check_installed(*SEARCH)
     from fabric.studies.plan import load_study  # noqa: PLC0415  --help must not load the compiler
 
     plan = load_study(args.study, search=True)

@@ -19,6 +19,7 @@ from fabric.cli.options.workers import add_workers, problems_of_workers
 from fabric.cli.terminal import streams
 from fabric.cli.terminal.study_estimate import objections_json, tell_verdict, verdict
 from fabric.errors import InputErrors, Problem
+from fabric.extras import check_installed
 from fabric.units import count, format_duration_s, format_measured_bytes
 from fabric.visible import command, visible
 
@@ -121,6 +122,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask, simulate, tell."""
+    if args.seeds > 1 and not (args.estimate or args.static):
+        check_installed("scipy")  # intervals
     question = _question(args)
     from fabric.render.json import to_json  # noqa: PLC0415  --help must not load pyarrow
     from fabric.render.text import console_for, print_document  # noqa: PLC0415

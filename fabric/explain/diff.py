@@ -12,9 +12,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from fabric.render import run_page as page
+from fabric.explain.diff_words import COUNTED, row_change, sentence, short_text, side_text
 from fabric.render.tables import cell, make_console
-from fabric.runs.left_out import OF_COMPLETED, left_out
+from fabric.runs.left_out import left_out
 from fabric.runs.messages import distribution
 from fabric.runs.rundir import RunDir
 from fabric.scenario.schema.expectations import METRICS, UNITS, summary_key
@@ -25,8 +25,6 @@ _MADE: Final = ("version", "status", "duration_ps", "digest")
 """Fields of the manifest beside the scenario; duration_ps is shorter than run.duration with --until."""
 EACH: Final = "b / a of each message"
 """Heading of the quantiles of quotients. The 90th percentile: a tenth of the messages is further apart."""
-_COUNTED: Final = {"step.": ("step.done", "steps"), "inference.": ("inference.done", "requests")}
-"""Metrics of steps and requests that ended: their number, and what they are."""
 WORST: Final = 5
 """Messages listed of each kind: most slowed down, most sped up."""
 
@@ -34,8 +32,9 @@ WORST: Final = 5
 def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
     """Everything that differs, as data.
 
-    Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]} (of the resolved scenarios,
-    so a default that only one of them spells out is no difference), `metrics` rows {metric, unit, a, b, change (b / a -
+    Returns: `sentence` (the settings that differ, and what changed most), `same` (equal digests), `manifest` {field:
+    [a, b]}, `scenario` {path: [a, b]} (of the resolved scenarios, so a default that only one of them spells out is no
+    difference), `metrics` rows {metric, unit, a, b, change (b / a -
     1, None where a is 0 or has no value), a_left_out, b_left_out (see fabric/runs/left_out.py), a_count, b_count (steps
     or requests that a metric is of; None for other metrics)} and `messages` (see below; None without a common id).
     Raises: RunDirError where a file of either run is damaged: equal digests say nothing of such files.
@@ -44,7 +43,7 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
         run.verify()
     scenario = dict(_leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"]))
     explained = {"duration_ps"} if "run.duration" in scenario else set()
-    return {
+    found = {
         "same": a.manifest.get("digest") == b.manifest.get("digest"),
         "manifest": {
             name: [a.manifest.get(name), b.manifest.get(name)]
@@ -69,18 +68,13 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
         ],
         "messages": _messages(a, b),
     }
-
-
-def side_text(row: Mapping[str, Any], side: str) -> str:
-    """The value of one side ('a' or 'b') of a row of compare()'s metrics, and what it leaves out."""
-    return page.measured(row["metric"], row[side], row[f"{side}_left_out"])
+    return {"sentence": sentence(found), **found}
 
 
 def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) -> None:
     """Print compare()'s findings for people."""
     console = make_console(out)
-    if found["same"]:
-        console.print("the same result: the digests are equal")
+    console.print(Text(found["sentence"]))
     made = {
         name.removesuffix("_ps"): [format_time_ps(value) if name.endswith("_ps") else value for value in pair]
         for name, pair in found["manifest"].items()
@@ -91,8 +85,6 @@ def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) ->
             for name, (before, after) in pairs.items():
                 grid.add_row(*map(Text, (visible(name), visible(short_text(before)), visible(short_text(after)))))
             console.print(grid)
-    if not found["same"] and not found["scenario"]:
-        console.print("the scenarios are the same")
     if found["metrics"]:
         grid = _grid("Metrics", ("metric", *names, "change"))
         for row in found["metrics"]:
@@ -216,46 +208,12 @@ def _kind(value: object) -> object:
     return value.get("kind") if isinstance(value, dict) else None
 
 
-def _text(value: object) -> str:
-    """A value as a scenario file has it."""
-    if isinstance(value, dict):
-        first = sorted(value, key=lambda name: name != "kind")
-        return "{" + ", ".join(f"{name}: {_text(value[name])}" for name in first) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def change_text(change: float | None) -> str:
-    """0.25 -> '+25.0%'; '' where there is none."""
-    return "" if change is None else f"{change:+.1%}"
-
-
-def row_change(row: Mapping[str, Any]) -> str:
-    """The change of a row of compare()'s metrics, and that its sides are figures of different messages, steps or
-    requests.
-    """
-    text, metric = change_text(row["change"]), row["metric"]
-    what = ""
-    if metric.startswith(OF_COMPLETED):
-        what = "messages" if row["a_left_out"] != row["b_left_out"] else ""
-    elif metric.startswith(tuple(_COUNTED)) and row["a_count"] != row["b_count"]:
-        what = next(plural for prefix, (_, plural) in _COUNTED.items() if metric.startswith(prefix))
-    return f"{text} (not the same {what})" if text and what else text
-
-
 def _count(metric: str, metrics: Mapping[str, Any]) -> int | None:
     """Steps or requests that a metric is of; None for other metrics, and for the count itself."""
-    for prefix, (counter, _) in _COUNTED.items():
+    for prefix, (counter, _) in COUNTED.items():
         if metric.startswith(prefix) and metric != counter:
             return int(metrics.get(summary_key(counter)) or 0)
     return None
-
-
-def short_text(value: object) -> str:
-    """A value as a scenario file has it, at most 60 characters."""
-    text = "-" if value is None else _text(value)
-    return visible(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _plain(table: pa.Table) -> pa.Table:

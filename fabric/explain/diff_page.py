@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from fabric.explain import layers
-from fabric.explain.diff import messages_title, row_change, short_text, side_text
+from fabric.explain.diff import messages_title
+from fabric.explain.diff_words import row_change, short_text, side_text
 from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import KEY, Focus, opening, pane, step
 from fabric.render.document import Answer, Column, Document, LayeredMap, Pane, Prose, Section, Status, Table, Unit, show
-
-_HEADLINE: Final = ("slowdown.p99", "fct.p99", "goodput.total", "drops.total", "pfc.pauses", "messages.done")
-"""Metrics that the verdict names first."""
-_NAMED: Final = 3
-"""Metrics in the verdict; where fewer of _HEADLINE differ, those that changed most come after them."""
 
 
 def diff_document(
@@ -34,7 +29,9 @@ def diff_document(
         Section("scenario", "What was changed", _scenario(found, names)),
         Section("messages", "Messages", _messages(found, names)),
     )
-    return Document(f"{names[0]} and {names[1]}", "fabric diff", Status.NEUTRAL, _verdict(found), (), sections, answer)
+    return Document(
+        f"{names[0]} and {names[1]}", "fabric diff", Status.NEUTRAL, found["sentence"], (), sections, answer
+    )
 
 
 def _brief(focus: Focus) -> str:
@@ -95,26 +92,6 @@ def _map(runs: tuple[Evidence, Evidence], names: tuple[str, str], focuses: tuple
         "After the end of the shorter run its counters do not change, and its depths and rates stay as they were last."
     )
     return LayeredMap(KEY, "Before and after", tuple(edges.tolist()), panes, layer, interval, note)
-
-
-def _verdict(found: Mapping[str, Any]) -> str:
-    if found["same"]:
-        return "The same result: the digests are equal."
-    rows = {row["metric"]: row for row in found["metrics"]}
-    if not rows:
-        return "The results differ, and no metric does."
-    first = [name for name in _HEADLINE if name in rows]
-    others = sorted((name for name in rows if name not in first), key=lambda name: -_size(rows[name]["change"]))
-    named = [
-        f"{name} {side_text(rows[name], 'a')} -> {side_text(rows[name], 'b')}" for name in [*first, *others][:_NAMED]
-    ]
-    more = f"; {len(rows) - _NAMED} more metrics differ" if len(rows) > _NAMED else ""
-    return "; ".join(named) + more + "."
-
-
-def _size(change: float | None) -> float:
-    """How much a metric changed, by factors; one that was 0 or had no value has changed most."""
-    return math.inf if change is None else abs(math.log(max(1 + change, 1e-12)))
 
 
 def _metrics(found: Mapping[str, Any], names: tuple[str, str]) -> tuple[Prose | Table, ...]:

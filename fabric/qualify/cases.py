@@ -17,7 +17,7 @@ from fabric.scenario.yaml_input import FileKind, read_yaml
 from fabric.topology.select import nearest
 
 STAGE: Final = "reading the test plan"
-_KIND: Final = FileKind(STAGE, "begin with case: NAME, the name of the file", (), "case")
+_KIND: Final = FileKind(STAGE, "begin with case: NAME, the name of the file", (), "case", "case")
 
 
 AnyCase = CaseSpec | FabricCaseSpec

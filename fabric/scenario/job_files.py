@@ -21,6 +21,8 @@ def read_job(file: str, sets: Sequence[str], folder: Path = Path()) -> LoadedJob
     if file in JOBS and not path.exists():
         raw, name = dict(JOBS[file]), file
     else:
-        kind = FileKind("reading the job", "begin with 'model:', 'gpus:', 'batch:', 'compute:'", tuple(JOBS), "job")
+        kind = FileKind(
+            "reading the job", "begin with 'model:', 'gpus:', 'batch:', 'compute:'", tuple(JOBS), "job", "model"
+        )
         raw, name = read_yaml(path, kind), path.stem
     return load_job(apply_overrides(raw, sets, "job", tuple(JobSpec.model_fields)), file, name)

@@ -78,6 +78,29 @@ class FileKind:
     """What the user may name instead of a file."""
     noun: str
     """'scenario': what a file is asked for."""
+    key: str
+    """A key of the first level that every such file has."""
+
+    def beside(self, file: Path) -> list[str]:
+        """Names of files of this kind in the folder of `file`, sorted; of the first few files of the folder."""
+        if not file.parent.is_dir():
+            return []
+        begins = f"{self.key}:".encode()
+        return [it.name for it in sorted(file.parent.glob("*.y*ml"))[:_BESIDE] if _has_line(it, begins)]
+
+
+_BESIDE: Final = 200
+"""Files beside a missing one that are looked into for a hint."""
+_LOOKED_BYTES: Final = 16_384
+
+
+def _has_line(file: Path, begins: bytes) -> bool:
+    """Whether a line in the first part of the file begins so; False where it cannot be read."""
+    try:
+        with file.open("rb") as text:
+            return any(line.startswith(begins) for line in text.read(_LOOKED_BYTES).splitlines())
+    except OSError:
+        return False
 
 
 def read_yaml(file: Path, kind: FileKind | None = None) -> dict[str, Any]:
@@ -85,7 +108,7 @@ def read_yaml(file: Path, kind: FileKind | None = None) -> dict[str, Any]:
     kind = kind or _scenario_file()
     missing = "check its permissions"
     if not file.exists():
-        siblings = sorted(entry.name for entry in file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
+        siblings = kind.beside(file)
         # A name without a suffix is more likely one that the package knows than a file.
         known = [*siblings, *kind.names] if file.suffix else [*kind.names, *siblings]
         missing = nearest(file.name, known, f"{kind.noun}s") or f"give the path of a {kind.noun} file"
@@ -101,6 +124,7 @@ def _scenario_file() -> FileKind:
         "begin with 'name:', 'topology:', 'workload:', 'run:'",
         tuple(entry.name for entry in shipped.scenarios()),
         "scenario",
+        "topology",
     )
 
 

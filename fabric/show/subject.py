@@ -24,7 +24,7 @@ from fabric.scenario.yaml_input import parse_yaml
 from fabric.show.route_table import NONE, Underlay
 from fabric.show.tenant_routes import elsewhere, vrf_of
 from fabric.topology.model import Fabric, Node
-from fabric.topology.select import nearest, plural
+from fabric.topology.select import nearest_node, plural
 from fabric.units import PS_PER_NS, format_time_ps, parse_time_ps
 
 
@@ -247,5 +247,5 @@ def node_called(fabric: Fabric, name: str, what: str, problems: list[Problem], p
     if found is not None and found in allowed:
         return found
     text = f"'{name}' is a {found.role}, not a {what}" if found is not None else f"no {what} is called '{name}'"
-    problems.append(Problem(place, text, nearest(name, [node.name for node in allowed], plural(what))))
+    problems.append(Problem(place, text, nearest_node(name, allowed, plural(what))))
     return None

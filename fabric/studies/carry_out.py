@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fabric.errors import Problem
+from fabric.extras import SEARCH, SWEEP, check_installed, require
 from fabric.render.document import Document
 from fabric.render.html import to_html
 from fabric.runs import files
@@ -22,7 +23,6 @@ from fabric.studies.admission import admitted
 from fabric.studies.analysis import Analysis, analysed
 from fabric.studies.columns import run_schema
 from fabric.studies.dataset import POINTS, REPORT, StudyResults, claimed
-from fabric.studies.extras import check_installed, require
 from fabric.studies.jobs import Executor
 from fabric.studies.plan import Examined, StudyPlan, examine_corners
 from fabric.studies.report import as_json, compose
@@ -131,7 +131,7 @@ def sweep(plan: StudyPlan, examined: Examined, how: How, page: Page = compose) -
     Raises: InputErrors where it is too large, RunDirError for the folder, FabricError where the workers are lost: the
     finished runs are kept.
     """
-    check_installed("scipy", "matplotlib", *(("distributed",) if how.dask is not None else ()))
+    check_installed(*SWEEP, *_for_dask(how))
     with claimed(how.out, run_schema(plan), resume=how.resume, force=how.force) as folder:
         about = about_study(plan, examined)
         finished = folder.resume(about) if how.resume else []
@@ -165,8 +165,9 @@ def tune(plan: StudyPlan, how: How) -> tuple[Tuned, Analysis, dict[str, Any]]:
 
     Raises: as sweep(); LostRunsError where runs were lost, KeyboardInterrupt on Ctrl-C. The finished runs are kept.
     """
+    by_cmaes = plan.study.tune is not None and plan.study.tune.sampler == "cmaes"
+    check_installed(*SEARCH, *(("cmaes",) if by_cmaes else ()), *_for_dask(how))
     version = str(require("optuna").__version__)
-    check_installed("optuna", "scipy", "sklearn", "matplotlib", *(("distributed",) if how.dask is not None else ()))
     start = None if how.configs is None else _configs(how.configs)
     examined = examine_corners(plan)
     slots = how.local_processes
@@ -196,6 +197,10 @@ def tune(plan: StudyPlan, how: How) -> tuple[Tuned, Analysis, dict[str, Any]]:
         analysis, facts = _written(found, how.out, sums)
         folder.keep(sums)
         return found, analysis, facts
+
+
+def _for_dask(how: How) -> Sequence[str]:
+    return () if how.dask is None else ("distributed",)
 
 
 def _written(found: Tuned, out: Path, sums: Sums) -> tuple[Analysis, dict[str, Any]]:

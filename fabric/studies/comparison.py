@@ -35,6 +35,7 @@ MEASURES: Final[Mapping[str, str]] = {
     "pfc.paused_time": "min",
     "pfc.pauses": "min",
     "ecn.marked_ratio": "min",
+    "drops.total": "min",
     "transport.out_of_order": "min",
     "transport.naks": "min",
     "transport.retransmits": "min",
@@ -43,7 +44,7 @@ MEASURES: Final[Mapping[str, str]] = {
 """What every choice is judged by, and whether little or much of it is wanted."""
 _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "Messages": ("fct.p99", "fct.max", "goodput.total", "goodput.jain"),
-    "Network": ("queue.peak", "pfc.paused_time", "pfc.pauses", "ecn.marked_ratio"),
+    "Network": ("queue.peak", "pfc.paused_time", "pfc.pauses", "ecn.marked_ratio", "drops.total"),
     "Recovery": ("transport.out_of_order", "transport.naks", "transport.retransmits", "messages.unfinished"),
 }
 """Title of a table -> the measures in it, few enough for a terminal."""
@@ -136,7 +137,22 @@ def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterato
 
 _TAIL: Final = "fct.p99"
 _MOST: Final = 3
-"""Measures named where the first one does not differ."""
+"""Measures told where the first one does not differ."""
+_WORDS: Final = {
+    "pfc.pauses": "pauses",
+    "queue.peak": "deepest queue",
+    "drops.total": "drops",
+    "goodput.total": "goodput",
+    "goodput.jain": "fairness of goodput",
+    "fct.max": "longest completion time",
+    "pfc.paused_time": "paused time",
+    "ecn.marked_ratio": "marks",
+    "transport.out_of_order": "packets out of order",
+    "transport.naks": "NAKs",
+    "transport.retransmits": "retransmissions",
+    "messages.unfinished": "messages not done",
+}
+"""What the first sentences call the measures beside the tail, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +163,15 @@ class Best:
     measure: str
     best: CellFigures
     alike: tuple[CellFigures, ...]
-    """Others with the same mean, or whose difference from the best has an interval that contains 0."""
+    """Others whose mean is printed alike, or whose difference from the best has an interval that contains 0."""
     worst: CellFigures
+    apart: CellFigures | None
+    """The worst of those that are not alike; None: there is no difference."""
 
     @property
     def differs(self) -> bool:
-        """Whether the best and the worst are printed with different values."""
-        return self.printed(self.best) != self.printed(self.worst)
+        """Whether a point is told apart from the best."""
+        return self.apart is not None
 
     def printed(self, cell: CellFigures) -> str:
         """The mean of a point, as it is printed."""
@@ -170,7 +188,8 @@ def bests(found: Analysis) -> list[Best]:
             if len(ordered) < 2 or ordered[0].measures[measure].mean == ordered[-1].measures[measure].mean:
                 continue
             alike = tuple(it for it in ordered[1:] if _alike(found.plan, ordered[0], it, measure))
-            made.append(Best(workload, measure, ordered[0], alike, ordered[-1]))
+            apart = next((it for it in ordered[:0:-1] if it not in alike), None)
+            made.append(Best(workload, measure, ordered[0], alike, ordered[-1], apart))
     return made
 
 
@@ -180,7 +199,7 @@ def _by_mean(measure: str, *, reverse: bool) -> Callable[[CellFigures], float]:
 
 
 def _alike(plan: StudyPlan, best: CellFigures, other: CellFigures, measure: str) -> bool:
-    if best.measures[measure].mean == other.measures[measure].mean:
+    if shown(measure, best.measures[measure].mean) == shown(measure, other.measures[measure].mean):
         return True
     rule = plan.study.repetitions
     paired = rule.pairing == "paired"
@@ -198,6 +217,7 @@ def comparison_json(found: Analysis) -> list[dict[str, Any]]:
             "best": it.best.point.number,
             "alike": [other.point.number for other in it.alike],
             "worst": it.worst.point.number,
+            "differs": it.differs,
         }
         for it in bests(found)
     ]
@@ -233,34 +253,63 @@ def compose_comparison(found: Analysis, left_out: Mapping[int, str], *, complete
         else Status.GOOD
         if any(it.differs for it in tails)
         else Status.NEUTRAL,
-        verdict=_verdict(best),
+        verdict=comparison_verdict(found),
         reasons=(*reasons, *_elsewhere(best)),
         sections=tuple(it for it in sections if it.blocks),
     )
 
 
-def _verdict(best: Sequence[Best]) -> str:
-    first = [it for it in best if it.measure == _TAIL]
-    if not first:
-        return "no two points differ in the tail of completion times"
+def comparison_verdict(found: Analysis) -> str:
+    """Which point has the shortest tail of completion times; where none has, that, and in what they do differ."""
+    best = bests(found)
+    apart, same = [], []
+    for workload in dict.fromkeys(it.workload for it in found.cells):
+        tails = [it for it in found.cells if it.workload == workload and _TAIL in it.measures]
+        first = next((it for it in best if (it.workload, it.measure) == (workload, _TAIL)), None)
+        if first is not None and first.differs:
+            apart.append(f"{workload}: {_named(first)}")
+        elif tails:
+            value = shown(_TAIL, min(it.measures[_TAIL].mean for it in tails))
+            same.append(f"{workload} ({value}){_in_what(best, workload)}")
     parts = []
-    if apart := [it for it in first if it.differs]:
-        each = "; ".join(f"{it.workload}: {name_of(it.best.point)} ({it.printed(it.best)})" for it in apart)
-        parts.append(f"shortest 99th percentile of completion times: {each}")
-    if same := [it for it in first if not it.differs]:
-        each = "; ".join(f"{it.workload} ({it.printed(it.best)})" for it in same)
-        parts.append(f"no difference in the 99th percentile of completion times: {each}")
-    return "; ".join(parts)
+    if apart:
+        parts.append(f"shortest 99th percentile of completion times: {'; '.join(apart)}")
+    if same:
+        seeds = max(it.measures[_TAIL].count for it in found.cells if _TAIL in it.measures)
+        within = "with one seed" if seeds == 1 else f"beyond the spread of {seeds} seeds"
+        parts.append(f"no difference {within} in the 99th percentile of completion times: {'; '.join(same)}")
+    return "; ".join(parts) or "no message was completed, so that no completion times are compared"
+
+
+def _named(it: Best) -> str:
+    """'dcqcn ecmp (3.923ms), as good: dctcp ecmp and 2 others'."""
+    named = f"{name_of(it.best.point)} ({it.printed(it.best)})"
+    if not it.alike:
+        return named
+    more = f" and {count(len(it.alike) - 1, 'other')}" if len(it.alike) > 1 else ""
+    return f"{named}, as good: {name_of(it.alike[0].point)}{more}"
+
+
+def _in_what(best: Sequence[Best], workload: str) -> str:
+    """', which differ in pauses, deepest queue'; '' where no measure tells them apart."""
+    words = [_WORDS[it.measure] for it in _beside(best, workload)]
+    return f", which differ in {', '.join(words)}" if words else ", and none in another measure"
+
+
+def _beside(best: Sequence[Best], workload: str) -> list[Best]:
+    """The measures beside the tail in which the points of a workload differ, in the order of _WORDS."""
+    there = {it.measure: it for it in best if it.workload == workload and it.differs}
+    return [there[measure] for measure in _WORDS if measure in there]
 
 
 def _elsewhere(best: Sequence[Best]) -> Iterator[Prose]:
-    """Where points differ, of workloads whose tails of completion times are printed alike."""
-    for same in best:
-        if same.measure != _TAIL or same.differs:
-            continue
-        for it in [it for it in best if it.workload == same.workload and it.differs][:_MOST]:
-            most, least = (f"{it.printed(cell)} with {name_of(cell.point)}" for cell in (it.best, it.worst))
-            yield Prose(f"{it.workload}: they differ in {it.measure.removeprefix('transport.')}: {most}, {least}")
+    """By how much points differ, of workloads whose tails of completion times do not."""
+    told_apart = {it.workload for it in best if it.measure == _TAIL and it.differs}
+    for workload in dict.fromkeys(it.workload for it in best if it.workload not in told_apart):
+        for it in _beside(best, workload)[:_MOST]:
+            assert it.apart is not None  # noqa: S101  it differs
+            most, least = (f"{it.printed(cell)} with {name_of(cell.point)}" for cell in (it.best, it.apart))
+            yield Prose(f"{workload}: {_WORDS[it.measure]}: {most}, {least}")
 
 
 def name_of(point: Point) -> str:
@@ -288,7 +337,7 @@ def _best_table(best: Sequence[Best]) -> Table:
         )
         for it in best
     )
-    note = "As good: others with the same mean, or, with several seeds, whose difference from the best may be 0."
+    note = "As good: others that are printed alike, or, with several seeds, whose difference from the best may be 0."
     return Table("best", "", columns, rows, note)
 
 

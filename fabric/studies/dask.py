@@ -23,7 +23,7 @@ from typing import Any, Final, Self
 
 from fabric import __version__
 from fabric.errors import FabricError
-from fabric.studies.extras import require
+from fabric.extras import require
 from fabric.studies.jobs import ATTEMPTS, Failure, Function, Job, Result, failure_of
 from fabric.studies.local import call
 

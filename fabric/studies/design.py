@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.errors import Problem, UnitError
-from fabric.studies.extras import require
+from fabric.extras import require
 from fabric.studies.levels import Levels, Value
 from fabric.studies.schema import MAX_POINTS, DesignSpec, Study
 

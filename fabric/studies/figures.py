@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from fabric.extras import require
 from fabric.render.document import Picture, Unit, show
 from fabric.scenario.schema.expectations import METRICS
 from fabric.studies.analysis import Analysis, CellFigures, axis_value
-from fabric.studies.extras import require
 from fabric.studies.levels import Levels, written
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 

@@ -150,6 +150,7 @@ def study_kind() -> FileKind:
         "begin with 'name:', 'scenario:', 'parameters:', 'measures:'",
         tuple(it.name for it in shipped.studies()),
         "study",
+        "measures",
     )
 
 

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from fabric.extras import require
 from fabric.studies.design import combined
-from fabric.studies.extras import require
 from fabric.studies.levels import Levels, Value
 from fabric.studies.plan import StudyPlan
 

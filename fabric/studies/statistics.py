@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fabric.studies.extras import require
+from fabric.extras import require
 
 
 @dataclass(frozen=True, slots=True)

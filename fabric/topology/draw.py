@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fabric.errors import TopologyError
+from fabric.extras import check_installed
 from fabric.topology.layout import CELL, Layout, layout
 from fabric.topology.levels import level_name, levels
 from fabric.topology.model import Fabric
@@ -39,19 +40,17 @@ _INK: Final = "#24303b"
 def draw(fabric: Fabric, path: Path) -> None:
     """Write a picture of `fabric`, without links inside servers; the ending of `path` decides between SVG, PNG and PDF.
 
-    Raises: TopologyError for another ending or where matplotlib is not installed; OSError where `path` cannot be
-    written.
+    Raises: TopologyError for another ending, FabricError without matplotlib; OSError where `path` cannot be written.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise TopologyError(
             f"{path}: cannot draw a file that ends in {path.suffix!r}", f"use one of {', '.join(SUFFIXES)}"
         )
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  an optional extra, slow to import
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise TopologyError("drawing needs matplotlib", "pip install 'fabric-emulator[plot]'") from error
+    check_installed("matplotlib")
+    import matplotlib as mpl  # noqa: PLC0415  an optional extra, slow to import
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
     figure = Figure()
     FigureCanvasAgg(figure)
     _draw(network_of(fabric), figure)

@@ -7,9 +7,10 @@ A name is exact ('leaf1'), a shell pattern ('leaf*'), a port ('leaf1:Ethernet0',
 from __future__ import annotations
 
 import difflib
-from collections import Counter
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable
 from fnmatch import fnmatchcase
+from itertools import chain
 
 from fabric.errors import Problem
 from fabric.topology.model import Fabric, Link, Node, Port
@@ -17,16 +18,44 @@ from fabric.topology.model import Fabric, Link, Node, Port
 _MAGIC = frozenset("*?[")
 
 
-def nearest(word: str, known: Collection[str], what: str = "") -> str:
-    """'did you mean ...?', or a list of the first few valid names; '' where none exist."""
+_LISTED = 8
+_RANKED_OF_A_KIND = 64
+"""Names of one kind whose likeness is computed: a fabric has up to 100,000 hosts."""
+_NUMBER = re.compile(r"\d+")
+
+
+def nearest(word: str, known: Collection[str], what: str = "", kind: Callable[[str], Hashable] | None = None) -> str:
+    """'did you mean ...?', or a list of valid names, the most like `word` first; '' where none exist.
+
+    A list that is cut off has names of each kind; without `kind` names are of one kind where only their numbers differ.
+    """
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
     if not known:
         return ""
-    names = list(known)
-    shown = ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+    names = _most_alike(word, known, kind or (lambda name: _NUMBER.sub("#", name)))
+    shown = ", ".join(names) + (f", ... ({len(known)} in all)" if len(known) > len(names) else "")
     return f"{what or 'valid'}: {shown}"
+
+
+def _most_alike(word: str, known: Iterable[str], kind: Callable[[str], Hashable]) -> list[str]:
+    """The names to list: of each kind in turn the one most like `word`, the kind of the likest name first."""
+    kinds: dict[Hashable, list[str]] = {}
+    for name in known:
+        kinds.setdefault(kind(name), []).append(name)
+    match = difflib.SequenceMatcher(b=word)  # its second text is the one whose letters it keeps
+
+    def likeness(name: str) -> float:
+        match.set_seq1(name)
+        return match.ratio()
+
+    ranked = []
+    for group in kinds.values():
+        alike = sorted(((-likeness(name), place) for place, name in enumerate(group[:_RANKED_OF_A_KIND])))
+        ranked.append([(turn, alike[0][0], unlike, group[place]) for turn, (unlike, place) in enumerate(alike)])
+    ordered = sorted(chain.from_iterable(ranked), key=lambda it: it[:3])
+    return [name for *_, name in ordered[:_LISTED]]
 
 
 def plural(what: str) -> str:
@@ -62,22 +91,16 @@ def match_nodes(
             text = f"'{pattern}' is a {other.role}, not a {what}" if other else f"no {what} is called '{pattern}'"
             if is_pattern(pattern):
                 text = f"no {what} matches '{pattern}'"
-            remedy = (
-                nearest(pattern, _of_each_tier(nodes), plural(what)) or f"the fabric has no {what}: remove the name"
-            )
+            remedy = nearest_node(pattern, nodes, plural(what)) or f"the fabric has no {what}: remove the name"
             problems.append(Problem(path, text, remedy))
         chosen.update((node.id, node) for node in found)
     return [chosen[key] for key in sorted(chosen)]
 
 
-def _of_each_tier(nodes: Collection[Node]) -> list[str]:
-    """Their names, the first of each tier before the second of any: a list that is cut off shows what there is."""
-    seen: Counter[int] = Counter()
-    ranked = []
-    for node in nodes:
-        ranked.append((seen[node.tier], node.tier, node.name))
-        seen[node.tier] += 1
-    return [name for _, _, name in sorted(ranked)]
+def nearest_node(name: str, nodes: Collection[Node], what: str) -> str:
+    """As nearest(), of nodes, of which a list has some of each tier. what: 'nodes', 'switches'."""
+    tiers = {node.name: node.tier for node in nodes}
+    return nearest(name, list(tiers), what, tiers.__getitem__)
 
 
 def match_hosts(fabric: Fabric, patterns: Iterable[str], path: str, problems: list[Problem]) -> list[Node]:

@@ -2,13 +2,20 @@
 
 The path of a request is the name of the receiver: /pager, /tickets. Source of the form: prometheus.io/docs/alerting,
 webhook_config.
+
+Prometheus sends an alert that is over again for 15 minutes, and Alertmanager, which forgets such an alert once it has
+told of it, puts it into the next notification of its group, which may be about a later incident. So a receiver tells an
+end once. Sources: resolvedRetention in rules/alerting.go of Prometheus, aggrGroup.flush in dispatch/dispatch.go of
+Alertmanager; seen with Alertmanager 0.25.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -23,14 +30,81 @@ Receiver = Callable[[str, dict[str, Any]], None]
 
 
 def line(receiver: str, alert: dict[str, Any]) -> str:
-    """An alert in one line; while it fires, with the address of its runbook."""
-    text, runbook = (alert["annotations"].get(name, "") for name in ("description", "runbook_url"))
-    link = f" Runbook: {runbook}" if runbook and alert["status"] == "firing" else ""
-    return visible(f"{receiver:<7} {alert['status']:<8} {alert['labels']['alertname']}: {text}{link}")
+    """An alert in one line: while it fires what is wrong, with its runbook; after it where it was and how long."""
+    labels, status = alert["labels"], alert["status"]
+    if status == "resolved":
+        text = f"{_place(labels)}is over{_lasted(alert)}"
+    else:
+        text, runbook = (alert["annotations"].get(name, "") for name in ("description", "runbook_url"))
+        text += f" Runbook: {runbook}" if runbook else ""
+    return visible(f"{receiver:<7} {status:<8} {labels['alertname']}: {text}")
+
+
+_TOLD_APART_BY: Final = ("priority", "queue", "peer", "vni", "workload", "operation", "route_type")
+"""Labels beside device and port in which alerts of one name differ."""
+
+
+def _place(labels: dict[str, str]) -> str:
+    """'leaf1:Ethernet0, priority 3 (root device host1) '; '' for an alert about the whole fabric."""
+    port = ":".join(labels[name] for name in ("device", "port") if labels.get(name))
+    words = [port, *(f"{name.replace('_', ' ')} {labels[name]}" for name in _TOLD_APART_BY if labels.get(name))]
+    root = labels.get("root_device", "")
+    place = ", ".join(word for word in words if word)
+    beside = f"(root device {root})" if root not in {"", labels.get("device")} else ""
+    return "".join(f"{it} " for it in (place, beside) if it)
+
+
+def _lasted(alert: dict[str, Any]) -> str:
+    """', lasted 2 min 10 s'; '' where the notification does not have both moments."""
+    began, ended = (_moment(alert.get(name)) for name in ("startsAt", "endsAt"))
+    return f", lasted {_duration(ended - began)}" if began and ended and ended >= began else ""
+
+
+def _moment(value: object) -> datetime | None:
+    """A moment with its time zone (RFC 3339); None for anything else."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found and found.tzinfo else None
+
+
+def _duration(span: timedelta) -> str:
+    """'2 min 10 s', in whole seconds."""
+    minutes, seconds = divmod(round(span.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "min"), (seconds, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "less than 1 s"
+
+
+class _Ends:
+    """Which ends were told, by receiver and alert. Notifications come in several threads."""
+
+    def __init__(self) -> None:
+        self._began: dict[tuple[str, str], str] = {}
+        self._lock = Lock()
+
+    def is_told(self, receiver: str, alert: dict[str, Any]) -> bool:
+        """Whether the alert is an end that this receiver was told before; from now on it was.
+
+        An alert is known by its fingerprint, a hash of its labels, and its begin; without them it is new each time.
+        """
+        name, began = alert.get("fingerprint"), alert.get("startsAt")
+        if alert["status"] != "resolved" or not name or not began:
+            return False
+        key = receiver, str(name)
+        with self._lock:
+            told = self._began.get(key) == began
+            self._began[key] = str(began)
+        return told
 
 
 def server(host: str, port: int, received: Receiver) -> ThreadingHTTPServer:
-    """A server that calls `received` for each alert; port 0 takes a free one. Raises: OSError where it is taken."""
+    """A server that calls `received` for each alert, once for its end; port 0 takes a free one.
+
+    Raises: OSError where the port is taken.
+    """
+    ends = _Ends()
 
     class Handler(BaseHTTPRequestHandler):
         """Takes notifications; answers every GET, which is its health."""
@@ -42,14 +116,17 @@ def server(host: str, port: int, received: Receiver) -> ThreadingHTTPServer:
             if not 0 < length <= _MOST_BYTES:
                 self.send_error(413)
                 return
+            receiver = self.path.strip("/")
             try:
                 alerts = json.loads(self.rfile.read(length))["alerts"]
-                shown = [(alert, line(self.path.strip("/"), alert)) for alert in alerts]
+                for alert in alerts:
+                    line(receiver, alert)  # raises for what cannot be told
             except (ValueError, KeyError, TypeError, AttributeError):
                 self.send_error(400, "no notification of Alertmanager")
                 return
-            for alert, _ in shown:
-                received(self.path.strip("/"), alert)
+            for alert in alerts:
+                if not ends.is_told(receiver, alert):
+                    received(receiver, alert)
             self.send_response(204)
             self.end_headers()
 

@@ -13,15 +13,14 @@ Rules
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.errors import FabricError
+from fabric.extras import require
 from telemetry.capacity.history import DAY_S, WEEK_DAYS, History
 
 LEAST_POINTS: Final = 6
@@ -126,7 +125,7 @@ def trend(history: History, *, mean: bool = False) -> Trend | None:
     times, values, weekly = _weeks(times, values)
     if len(times) < LEAST_POINTS:
         return None
-    stats = _stats()
+    stats = require("scipy.stats")
     middle = float(times.mean())
     apart = times - middle
     if np.ptp(values) == 0:  # linregress has NaN as the error of a constant's slope
@@ -160,13 +159,6 @@ def trend(history: History, *, mean: bool = False) -> Trend | None:
         quantile,
         float(times[-1]) + HORIZON * span,
     )
-
-
-def _stats() -> Any:  # noqa: ANN401  an optional package without types
-    try:
-        return importlib.import_module("scipy.stats")
-    except ModuleNotFoundError as error:
-        raise FabricError(f"{error.name} is not installed", "pip install 'fabric-emulator[studies]'") from error
 
 
 def effective_number(residuals: NDArray[np.float64]) -> float:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from fabric.extras import require
 from fabric.render.document import Block, Column, Document, Picture, Prose, Section, Status, Table, Unit, Value, worst
-from fabric.studies.extras import require
 from fabric.studies.figures import SETTINGS, as_picture, new_axes
 from fabric.units import count
 from telemetry.capacity.history import DAY_S, History

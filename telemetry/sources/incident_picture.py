@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from fabric.extras import require
 from fabric.runs.files import naming
-from fabric.studies.extras import require
 from fabric.units import PS_PER_NS, format_time_ps
 from fabric.visible import visible
 from telemetry.diagnosis.root import MEANINGS

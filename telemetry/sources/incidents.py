@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fabric.controlplane.network.run import ControlRun
 from fabric.explain.evidence import Evidence
 from fabric.explain.marking import remedy_of_queue
-from fabric.explain.routing_timers import routing_timers
+from fabric.explain.routing_timers import routing_timers, timer_advice
 from fabric.ids import PortId
 from fabric.runs import files
 from fabric.runs.rundir import RunDir
@@ -240,6 +240,9 @@ def completed(
 
 def act_of(evidence: Evidence, root: Root) -> str:
     """What an operator does first, with the values of this run that decide it where they are known."""
+    if root.kind in _AVOIDED:
+        timers = timer_advice(evidence.run, root.devices, root.ended_ns + 1)
+        return f"{MEANINGS[root.kind].act}; {timers}" if timers else MEANINGS[root.kind].act
     if root.kind is not Kind.ECN_WRONG or root.priority is None or not root.port:
         return MEANINGS[root.kind].act
     port = PortId(evidence.port_named(f"{root.device}:{root.port}"))

@@ -16,7 +16,7 @@ from fabric.cli import alerts
 from fabric.cli.main import main
 from telemetry.alerting.pager import LISTEN, line, server
 
-STORM = {
+STORM: dict[str, Any] = {
     "status": "firing",
     "labels": {"alertname": "FabricPfcStorm"},
     "annotations": {"description": "host1 kept leaf1 from\x1b[31m sending."},
@@ -50,6 +50,55 @@ def test_each_alert_of_a_notification_is_received_with_the_name_of_its_receiver(
     body = json.dumps({"alerts": [STORM, {**STORM, "status": "resolved"}]}).encode()
     assert sent(f"{url}/tickets", body) == 204
     assert [(name, alert["status"]) for name, alert in received] == [("tickets", "firing"), ("tickets", "resolved")]
+
+
+ENDED = {
+    **STORM,
+    "status": "resolved",
+    "fingerprint": "a1",
+    "startsAt": "2026-01-01T10:00:00.5Z",
+    "endsAt": "2026-01-01T10:02:10.123456789Z",
+}
+
+
+def test_an_end_is_told_once_though_a_later_notification_repeats_it(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    later = {**STORM, "fingerprint": "a1", "startsAt": "2026-01-01T11:00:00Z"}
+    other = {**ENDED, "fingerprint": "b2"}
+    for its in ([ENDED], [ENDED, later, other], [{**later, "status": "resolved"}]):
+        assert sent(f"{url}/tickets", json.dumps({"alerts": its}).encode()) == 204
+    told = [(alert["status"], alert["fingerprint"]) for _, alert in received]
+    assert told == [("resolved", "a1"), ("firing", "a1"), ("resolved", "b2"), ("resolved", "a1")]
+
+
+def test_each_receiver_is_told_the_end(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    for name in ("pager", "tickets"):
+        assert sent(f"{url}/{name}", json.dumps({"alerts": [ENDED]}).encode()) == 204
+    assert [name for name, _ in received] == ["pager", "tickets"]
+
+
+AT_A_PORT = {"device": "leaf1", "port": "Ethernet0", "priority": "3", "root_device": "host1"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "labels", "text"),
+    [
+        ({}, {}, "is over, lasted 2 min 10 s"),
+        ({}, AT_A_PORT, "leaf1:Ethernet0, priority 3 (root device host1) is over, lasted 2 min 10 s"),
+        ({}, {"device": "leaf1", "root_device": "leaf1"}, "leaf1 is over, lasted 2 min 10 s"),
+        ({"endsAt": "2026-01-01T12:00:00.5Z"}, {}, "is over, lasted 2 h"),
+        ({"endsAt": "2026-01-01T10:00:00.6Z"}, {}, "is over, lasted less than 1 s"),
+        ({"endsAt": "soon"}, {}, "is over"),
+        ({"endsAt": "2026-01-01T10:02:10"}, {}, "is over"),
+        ({"endsAt": "2025-01-01T10:00:00Z"}, {}, "is over"),
+    ],
+)
+def test_a_resolved_alert_says_that_it_is_over_and_not_what_was_wrong(
+    changes: dict[str, Any], labels: dict[str, str], text: str
+) -> None:
+    alert = {**ENDED, **changes, "labels": {**STORM["labels"], **labels}}
+    assert line("pager", alert) == f"pager   resolved FabricPfcStorm: {text}"
 
 
 @pytest.mark.parametrize("body", [b"", b"x", b"[]", b"{}", b'{"alerts": [1]}', b'{"alerts": [{"status": "firing"}]}'])

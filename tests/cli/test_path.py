@@ -171,7 +171,7 @@ def test_a_run_directory_answers_as_its_scenario_does(tmp_path: Path, capsys: py
 def test_wrong_words_are_named_together_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert errors(capsys, "hst1", "leaf2", "--sport", "70000", FAILURE) == [
         ("SRC", "did you mean 'host1'?"),
-        ("DST", "hosts: host1, host2, host3, host4, host5, host6, host7, host8, ... (16 in all)"),
+        ("DST", "hosts: host2, host12, host1, host3, host4, host5, host6, host7, ... (16 in all)"),
         ("--sport", "give 0 to 65535"),
     ]
     assert errors(capsys, "host1", "host1", FAILURE)[0][0] == "DST"

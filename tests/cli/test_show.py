@@ -165,7 +165,7 @@ def test_truth_names_the_injected_fault(runs: tuple[str, str]) -> None:
 
 def test_a_run_does_not_differ_from_itself(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", runs[0], runs[0]]) == 0
-    assert "the same result" in capsys.readouterr().out
+    assert "The same result: the digests are equal." in capsys.readouterr().out
 
 
 def test_the_page_of_a_diff_overwrites_no_file_of_a_run(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from fabric.cli.main import main
-from fabric.explain.routing_timers import routing_timers
+from fabric.explain.routing_timers import change_of, routing_timers, timer_advice
 from fabric.runs.rundir import RunDir
 
 Capture = pytest.CaptureFixture[str]
@@ -45,6 +45,15 @@ def test_a_run_that_ends_before_bgp_has_decided_names_the_timer(tmp_path: Path, 
         assert wait in text
         assert "transport.retransmit_timeout 300us, transport.retries 2" in text
         assert "until routing converges" not in text
+    advice = timer_advice(run, {"leaf1"}, 20_000_000)
+    assert advice.startswith("so that no message fails the next time, lower bgp.update_delay (50ms) and ")
+    assert main(["explain", "roots", str(run.path), "--json"]) == 0
+    assert (
+        f"First: check the cable and the transceivers, unless it was shut on purpose; {advice}"
+        in capsys.readouterr().out
+    )
+    assert main(["report", str(run.path), "--text"]) == 0
+    assert "lower bgp.update_delay (50ms)" in " ".join(capsys.readouterr().out.split())
     failed = next(it["id"] for it in run.messages(["id", "state"]).to_pylist() if it["state"] == "failed")
     assert main(["explain", "message", str(run.path), failed, "--json"]) == 0
     assert wait in capsys.readouterr().out
@@ -58,6 +67,30 @@ def test_a_silent_link_names_the_hold_time_or_bfd(tmp_path: Path) -> None:
     text = routing_timers(fast, {"leaf1"}, 5_000_000)
     assert "bgp.bfd, which detects after 900ms runs until" in text
     assert "hold" not in text
+    assert "turn on bgp.bfd (bgp.hold is 9s)" in timer_advice(silent, {"leaf1"}, 5_000_000)
+    assert "shorten the detection by bgp.bfd (900ms)" in timer_advice(fast, {"leaf1"}, 5_000_000)
+
+
+DOWN = "bgp.carrier_delay 12ms, bgp.update_delay 50ms, bgp.fib_delay 10.5ms"
+
+
+@pytest.mark.parametrize(
+    ("timers", "limit_ms", "change"),
+    [
+        (DOWN, 32, "lower bgp.update_delay (50ms) to less than 4.75ms"),
+        (DOWN, 20, "lower bgp.update_delay (50ms) and lower bgp.carrier_delay (12ms), each to less than 3.167ms"),
+        (DOWN, 122.5, ""),
+        (DOWN, 122, "lower bgp.update_delay (50ms) to less than 49.75ms"),
+        ("bgp.hold 9s with BFD off, bgp.update_delay 50ms", 2_000,
+         "turn on bgp.bfd (bgp.hold is 9s) to detect in less than 1.9s"),
+        ("bgp.hold 9s with BFD off, bgp.update_delay 50ms", 4_000,
+         "turn on bgp.bfd, or lower bgp.hold (9s) to detect in less than 3.9s"),
+        ("bgp.bfd, which detects after 900ms, bgp.update_delay 50ms", 500,
+         "shorten the detection by bgp.bfd (900ms) to less than 400ms"),
+    ],
+)  # fmt: skip
+def test_the_advice_names_the_fewest_settings_that_keep_the_limit(timers: str, limit_ms: float, change: str) -> None:
+    assert change_of(timers, round(limit_ms * 1_000_000)) == change
 
 
 def test_a_run_that_outlasts_convergence_names_the_timers_that_decided(tmp_path: Path) -> None:
@@ -69,3 +102,12 @@ def test_a_run_that_outlasts_convergence_names_the_timers_that_decided(tmp_path:
     assert event["pending"] == ""
     assert event["timers"] == "bgp.carrier_delay 3ms, bgp.update_delay 2ms, bgp.fib_delay 1ms"
     assert event["timers"] in routing_timers(run, {"spine1"}, 30_000_000)
+
+
+def test_no_setting_is_named_where_no_message_waited(tmp_path: Path) -> None:
+    run = _run(
+        tmp_path, "link-down", {"duration": "5ms", "stop": "duration"},
+        update_delay="10us", fib_delay="10us", carrier_delay="10us",
+    )  # fmt: skip
+    assert not run.summary["metrics"]["messages.failed"]
+    assert timer_advice(run, {"leaf1"}, 5_000_000) == ""

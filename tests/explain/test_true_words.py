@@ -14,7 +14,8 @@ import pytest
 from fabric.cli.main import main
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import DropReason
-from fabric.explain.diff import messages_title, row_change
+from fabric.explain.diff import messages_title
+from fabric.explain.diff_words import row_change
 from fabric.explain.drops import explain_drops
 from fabric.explain.evidence import Evidence
 from fabric.explain.report import compose

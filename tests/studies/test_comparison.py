@@ -76,7 +76,15 @@ def test_points_whose_difference_seed_by_seed_may_be_0_are_as_good() -> None:
     (least,) = bests(found(of, [[10, 20, 30], [11, 19, 33], [12, 22, 32]]))
     assert [it.point.number for it in least.alike] == [1]  # the third is later by 2 with every seed
     assert comparison_json(found(of, [[10, 20, 30], [11, 19, 33], [12, 22, 32]])) == [
-        {"workload": "incast", "measure": "fct.p99_ns", "goal": "min", "best": 0, "alike": [1], "worst": 2}
+        {
+            "workload": "incast",
+            "measure": "fct.p99_ns",
+            "goal": "min",
+            "best": 0,
+            "alike": [1],
+            "worst": 2,
+            "differs": True,
+        }
     ]
 
 
@@ -84,7 +92,10 @@ def test_a_measure_in_which_all_are_equal_has_no_best() -> None:
     of = plan(["dcqcn", "none"], [])
     assert bests(found(of, [[10], [10]])) == []
     document = compose_comparison(found(of, [[10], [10]]), {}, complete=False)
-    assert "no two points differ" in document.verdict
+    assert document.verdict == (
+        "no difference with one seed in the 99th percentile of completion times: incast (10ns), and none in another "
+        "measure"
+    )
     assert "not every planned run" in document.reasons[0].text
 
 
@@ -107,8 +118,49 @@ def test_the_document_has_a_table_of_points_and_a_map_of_what_differs() -> None:
 def test_values_that_are_printed_alike_have_no_best_and_what_differs_is_named() -> None:
     of = plan(["dcqcn", "none"], [])
     document = compose_comparison(found(of, [[1_000_000], [1_000_001]]), {}, complete=True)
-    assert document.verdict == "no difference in the 99th percentile of completion times: incast (1ms)"
+    assert document.verdict.startswith(
+        "no difference with one seed in the 99th percentile of completion times: incast (1ms)"
+    )
     assert document.status is Status.NEUTRAL
+    (tail,) = bests(found(of, [[1_000_000], [1_000_001]]))
+    assert not tail.differs
+    assert len(tail.alike) == 1
+
+
+def test_tails_within_the_spread_of_seeds_have_no_best_and_what_differs_is_in_the_verdict() -> None:
+    of = plan(["dcqcn", "none"], [])
+    tails = found(of, [[1e6, 2e6, 3e6], [1.1e6, 1.9e6, 3.3e6]])
+    others = {
+        "pfc.pauses": [[0, 0, 0], [240, 244, 248]],
+        "queue.peak": [[1e6, 1e6, 1e6], [9e6, 9e6, 9e6]],
+        "goodput.total": [[1e9, 2e9, 3e9], [1.1e9, 1.9e9, 3.1e9]],
+    }
+    whole = [found(of, values, name) for name, values in others.items()]
+    cells = [
+        replace(
+            same[0],
+            measures={name: value for it in same for name, value in it.measures.items()},
+            values={name: value for it in same for name, value in it.values.items()},
+        )
+        for same in zip(tails.cells, *(it.cells for it in whole), strict=True)
+    ]
+    document = compose_comparison(replace(tails, cells=tuple(cells)), {}, complete=True)
+    assert document.verdict == (
+        "no difference beyond the spread of 3 seeds in the 99th percentile of completion times: incast (2ms), "
+        "which differ in pauses, deepest queue"
+    )
+    assert document.status is Status.NEUTRAL
+    assert [it.text for it in document.reasons] == [
+        "incast: pauses: 0 with dcqcn, 244 with none",
+        "incast: deepest queue: 1MB with dcqcn, 9MB with none",
+    ]
+
+
+def test_a_best_that_others_equal_names_them() -> None:
+    of = plan(["dcqcn", "dctcp", "none"], [])
+    document = compose_comparison(found(of, [[1e6], [1_000_001], [2e6]]), {}, complete=True)
+    assert document.verdict == "shortest 99th percentile of completion times: incast: dcqcn (1ms), as good: dctcp"
+    assert document.status is Status.GOOD
 
 
 def test_one_point_is_no_comparison() -> None:

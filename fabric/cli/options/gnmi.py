@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from fabric.cli.options.http import access_of
 from fabric.errors import Problem
+from fabric.extras import install_command, lacking
 
 if TYPE_CHECKING:  # loaded when there is something to serve
     from collections.abc import Iterable
@@ -44,10 +44,8 @@ def gnmi_problems(args: argparse.Namespace) -> list[Problem]:
     from telemetry.export.server import ListenError, parse_listen  # noqa: PLC0415  it brings prometheus_client
 
     problems = []
-    if any(find_spec(name) is None for name in _NEEDED):
-        problems.append(
-            Problem("--gnmi", "grpcio and pygnmi are not installed", "run: pip install 'fabric-emulator[gnmi]'")
-        )
+    if lacking(*_NEEDED):
+        problems.append(Problem("--gnmi", "grpcio and pygnmi are not installed", f"run: {install_command(*_NEEDED)}"))
     try:
         gnmi, listen = parse_listen(args.gnmi), parse_listen(args.listen)
     except ListenError as error:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def ports_called(fabric: Fabric, name: str, option: str, problems: list[Problem]) -> list[int]:
     """Rows of the port DEVICE:PORT, or of all ports of DEVICE."""
-    from fabric.topology.select import nearest  # noqa: PLC0415  --help must not load an engine
+    from fabric.topology.select import nearest, nearest_node  # noqa: PLC0415  --help must not load an engine
 
     device, _, port = name.partition(":")
     node = fabric.by_name.get(device)
     if node is None:
         problems.append(
-            Problem(option, f"no device is called '{device}'", nearest(device, list(fabric.by_name), "devices"))
+            Problem(option, f"no device is called '{device}'", nearest_node(device, fabric.nodes, "devices"))
         )
         return []
     names = {fabric.port_name(it).partition(":")[2]: int(it) for it in node.ports}

@@ -6,6 +6,7 @@ import argparse
 from typing import Final
 
 from fabric.errors import Problem
+from fabric.extras import install_command, lacking
 
 LOCAL: Final = "local"
 """The address of a cluster on this machine; it has as many processes as --workers says."""
@@ -34,4 +35,6 @@ def problems_of_workers(args: argparse.Namespace) -> list[Problem]:
         problems.append(
             Problem("--workers", "has no effect with --dask", "the scheduler has its workers; leave it out")
         )
+    if args.dask is not None and lacking("distributed"):
+        problems.append(Problem("--dask", "distributed is not installed", f"run: {install_command('distributed')}"))
     return problems

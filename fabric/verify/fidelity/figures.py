@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import TraceBit
-from fabric.errors import FabricError
+from fabric.extras import check_installed
 from fabric.scenario.compile.ns3_rdma_checks import NS3_RDMA_PRESETS
 from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import build_scenario
@@ -51,11 +51,10 @@ def write(folder: Path, reference: Path) -> None:
 
 def plotting() -> Any:  # noqa: ANN401  matplotlib is optional
     """matplotlib.pyplot, set so that the same numbers give the same bytes. Raises: FabricError without matplotlib."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  an optional package
-        from matplotlib import pyplot as plt  # noqa: PLC0415  as above
-    except ImportError as error:
-        raise FabricError("figures need matplotlib", "pip install 'fabric-emulator[plot]'") from error
+    check_installed("matplotlib")
+    import matplotlib as mpl  # noqa: PLC0415  an optional package
+    from matplotlib import pyplot as plt  # noqa: PLC0415  as above
+
     mpl.rcParams.update({"svg.hashsalt": "fabric", "svg.fonttype": "none", "font.size": 9})  # fixed ids, text as text
     return plt
 
