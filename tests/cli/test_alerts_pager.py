@@ -52,6 +52,45 @@ def test_each_alert_of_a_notification_is_received_with_the_name_of_its_receiver(
     assert [(name, alert["status"]) for name, alert in received] == [("tickets", "firing"), ("tickets", "resolved")]
 
 
+ENDED = {
+    **STORM,
+    "status": "resolved",
+    "fingerprint": "a1",
+    "startsAt": "2026-01-01T10:00:00.5Z",
+    "endsAt": "2026-01-01T10:08:20.123456789Z",
+}
+
+
+def test_the_end_of_an_alert_comes_once_though_the_next_notification_repeats_it(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    again = {**STORM, "fingerprint": "a1", "startsAt": "2026-01-01T11:00:00Z"}
+    for its in ([ENDED], [ENDED, again], [{**again, "status": "resolved"}]):
+        assert sent(f"{url}/tickets", json.dumps({"alerts": its}).encode()) == 204
+    assert [alert["status"] for _, alert in received] == ["resolved", "firing", "resolved"]
+
+
+def test_receivers_are_each_told_the_end(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    for name in ("pager", "tickets"):
+        assert sent(f"{url}/{name}", json.dumps({"alerts": [ENDED]}).encode()) == 204
+    assert [name for name, _ in received] == ["pager", "tickets"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "is over, lasted 8m20s"),
+        ({"labels": {"alertname": "FabricPfcStorm", "device": "leaf1", "port": "Ethernet0"}},
+         "leaf1:Ethernet0 is over, lasted 8m20s"),
+        ({"endsAt": "2026-01-01T12:00:00.5Z"}, "is over, lasted 2h"),
+        ({"endsAt": "soon"}, "is over"),
+        ({"endsAt": "2025-01-01T10:00:00Z"}, "is over"),
+    ],
+)  # fmt: skip
+def test_a_resolved_alert_says_how_long_it_lasted_and_not_what_was_wrong(changes: dict[str, Any], text: str) -> None:
+    assert line("pager", {**ENDED, **changes}) == f"pager   resolved FabricPfcStorm: {text}"
+
+
 @pytest.mark.parametrize("body", [b"", b"x", b"[]", b"{}", b'{"alerts": [1]}', b'{"alerts": [{"status": "firing"}]}'])
 def test_what_is_no_notification_is_refused_and_the_next_one_received(pager: tuple[str, Received], body: bytes) -> None:
     url, received = pager
