@@ -72,10 +72,11 @@ LIVELOCK_PKTS: Final = 100
 
 def sentences(
     now: Snapshot, metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = (),
-    *, nics_spray: bool = False,
+    *, nics_spray: bool = False, reads_marks: bool = True,
 ) -> list[Finding]:  # fmt: skip
     """The headline, then the worst level first; within a level causes before the rest, each in the order of the rules
     below. truth: records of faults. nics_spray: NICs give each packet of a queue pair another source route.
+    reads_marks: some queue pair's congestion control slows down for ECN marks.
     """
     routing = list(convergence.sentences(summary["routing"]))
     causes = [
@@ -88,7 +89,7 @@ def sentences(
         *_drops(metrics, summary, truth, frozenset(DropReason) - _WITHOUT_PAUSES),
         *_links(now),
         *_unmarked(metrics),
-        *_marked_early(now),
+        *(_marked_early(now) if reads_marks else ()),
     ]
     others = [
         *_messages(now, metrics, summary),
@@ -314,7 +315,7 @@ def _marked_early(now: Snapshot) -> Iterator[Sentence]:
         (
             f"Kmin {format_measured_bytes(kmin)} is less than one packet ({format_measured_bytes(size)}) at "
             f"{_some(named, 3)}: {_count(marked, 'packet')} marked though next to nothing waited, so senders slow down "
-            "and leave the link idle; raise Kmin"
+            "and may leave the link idle; raise Kmin"
         ),
     )
 

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.theory.marking import LEAST_ROUND_TRIP_PS, Curve, marking_probability
 from fabric.units import PS_PER_S, count, format_bit_rate, format_measured_bytes, format_time_ps
 from telemetry.diagnosis.queues import FULL
 from telemetry.diagnosis.root import Kind, Meaning, Root
@@ -30,14 +31,17 @@ _MARKS: Final = "fabric_ecn_marked_packets_total"
 _ANSWERS: Final = "fabric_rnic_cnp_handled_packets_total"
 _PAIRS: Final = "fabric_rnic_active_queue_pairs"
 _PAUSED: Final = "fabric_pfc_receive_paused_seconds_total"
-_ROUND_TRIP_S: Final = 5e-6
-"""Least round-trip time of a fabric, as in check N4 of `fabric validate` and in `fabric recommend`."""
+_ROUND_TRIP_S: Final = LEAST_ROUND_TRIP_PS / PS_PER_S
 _SEVENTH: Final = 7
 _FRAMES: Final = 3
+_EARLY: Final = 0.1
+"""Share of packets that the curve marks at what the link needs, from which on it is early. One that rises slowly from a
+small Kmin marks a few per cent there, and leaves the link no more idle than the usual one (docs/decisions/0178)."""
 _HELD: Final = 0.01
 """Share of packets marked from which on DCQCN's senders stay slow: its fixed point is below (Zhu et al., SIGCOMM 2015,
 section 5)."""
 _LEAST_MARKS: Final = 100
+_LEAST_INTERVALS: Final = 2
 _PAUSED_SHARE: Final = 0.1
 """Share of an interval for which a port is paused, from which on it is idle for that."""
 
@@ -74,11 +78,11 @@ def early_marks(view: View) -> Iterator[Root]:
 
 
 def _wanting(view: View) -> NDArray[np.bool_]:
-    """(n,) intervals in which senders answered marks, and had something to send at both ends."""
-    answers = np.sum([np.zeros(view.size), *view.of_devices(_ANSWERS).values()], axis=0)
+    """(n,) intervals at both ends of which senders had something to send; none where no sender answered a mark."""
+    answers = sum(float(it.sum()) for it in view.of_devices(_ANSWERS).values())
     pairs = np.sum([np.zeros(view.size), *(it for _, it in view.series(_PAIRS))], axis=0)
     before = np.concatenate([pairs[:1], pairs[:-1]])
-    return np.asarray((answers > 0) & (pairs > 0) & (before > 0))
+    return np.asarray((pairs > 0) & (before > 0)) & (answers > 0)
 
 
 def _judged(view: View, place: Place, marks: Values, wanting: NDArray[np.bool_]) -> _Early | None:
@@ -90,12 +94,16 @@ def _judged(view: View, place: Place, marks: Values, wanting: NDArray[np.bool_])
         return None
     frame_bytes = float(view.sent_bytes[port].sum() / frames.sum())
     needed = np.maximum(_FRAMES * frame_bytes, rate_bps / 8 * _ROUND_TRIP_S / _SEVENTH)
-    share = _marked_share(needed, kmin, kmax, pmax)
+    share = _marked_share(needed, np.stack([kmin, kmax, pmax]))
     paused = view.at(view.growth(_PAUSED), place) > _PAUSED_SHARE * view.interval_s
-    rows = (share >= _HELD) & (marks >= _HELD * frames) & (marks > 0) & wanting & ~paused
-    seconds = float(view.interval_s[rows].sum())
-    total = float(marks[rows].sum())
-    if np.count_nonzero(rows) < 2 or total < _LEAST_MARKS or not seconds:
+    marked = np.flatnonzero((marks > 0) & (share >= _EARLY))
+    if marked.size < _LEAST_INTERVALS:
+        return None
+    # A sender that was told to slow down recovers for milliseconds, in which no queue forms and nothing is marked: the
+    # idle time is counted from the first mark on, while senders have more.
+    rows = (np.arange(view.size) >= marked[0]) & (share >= _EARLY) & (frames > 0) & wanting & ~paused
+    seconds, total = float(view.interval_s[rows].sum()), float(marks[rows].sum())
+    if total < max(_LEAST_MARKS, _HELD * float(frames[rows].sum())) or not seconds:
         return None
     idle_s = seconds - float(view.busy_s[port][rows].sum())
     if idle_s <= (1 - FULL) * seconds:
@@ -105,8 +113,8 @@ def _judged(view: View, place: Place, marks: Values, wanting: NDArray[np.bool_])
     curve = f"Kmin {_size(kmin[row])}, Kmax {_size(kmax[row])}, Pmax {pmax[row]:.0%}"
     evidence = (
         (
-            f"{curve}: {share[row]:.0%} of packets are marked behind {_size(needed[row])}, and the port was idle for "
-            f"{idle_s / seconds:.0%} of {_time(seconds)} while senders had more to send"
+            f"{curve}: {share[row]:.0%} of packets that find {_size(needed[row])} are marked, and the port was idle "
+            f"for {idle_s / seconds:.0%} of {_time(seconds)} while senders had more to send"
         ),
         (
             f"{total:,.0f} of {float(frames[rows].sum()):,.0f} packets marked; {_size(idle_bytes)} more fit into the "
@@ -121,11 +129,18 @@ def _judged(view: View, place: Place, marks: Values, wanting: NDArray[np.bool_])
     return _Early(root, idle_bytes)
 
 
-def _marked_share(depth: Values, kmin: Values, kmax: Values, pmax: Values) -> Values:
-    """Share of packets that find `depth` bytes and are marked: 0 up to kmin, pmax just below kmax, 1 from there on."""
-    span = np.maximum(kmax - kmin, 1.0)
-    share = np.where(depth >= kmax, 1.0, pmax * np.clip((depth - kmin) / span, 0.0, 1.0))
-    return np.asarray(np.where(kmax > 0, share, 0.0))
+def _marked_share(depth_bytes: Values, curves: NDArray[np.float64]) -> Values:
+    """(n,) share of packets that find so many bytes and are marked. curves: (3, n) Kmin, Kmax, Pmax, each as in its
+    metric.
+    """
+    share = np.zeros(depth_bytes.size)
+    for curve in np.unique(curves, axis=1).T:
+        kmin, kmax, pmax = curve.tolist()
+        if kmax > 0:
+            rows = (curves == curve[:, np.newaxis]).all(axis=0)
+            exact = Curve(int(kmin), max(int(kmax), int(kmin) + 1), pmax)  # a step is one byte wide
+            share[rows] = marking_probability(exact, depth_bytes[rows].astype(np.int64))
+    return share
 
 
 def _meaning(kmin_bytes: float, rate_bps: float, frame_bytes: float) -> Meaning:

@@ -45,9 +45,10 @@ A later step leaves out what an earlier one explains.
    among its queues in proportion to the pauses that each causes); queues in general: CNPs that are ignored or never
    sent; else the load: use of equal-cost links, or many senders at one host.
 5. **Marking that begins too early** (early_marks.py). A queue may hold three frames, or what its link sends in a
-   seventh of a round trip (Alizadeh et al., SIGCOMM 2010, section 3.3), before it marks. One whose curve marks 1 % of
-   packets behind less is a root where senders answer its marks, have more to send, and leave more than a tenth of its
-   link idle: `ecn-wrong`, in its own words. What the idle time could have carried is the cost.
+   seventh of a round trip (Alizadeh et al., SIGCOMM 2010, section 3.3), before it marks. One whose curve marks 10 % of
+   packets that find so much is a root where it marked 1 % of its packets, senders answer with CNPs, have more to send,
+   and leave more than a tenth of its link idle: `ecn-wrong`, in its own words. What the idle time could have carried is
+   the cost.
 
 ## Kinds
 
@@ -124,7 +125,7 @@ How often roots of a score were right was measured with tune seeds of `fabric ca
   of which its tune seeds had no root: {unfitted}.
 - No metric says which congestion control the hosts have. Where no queue marks and no host sends CNPs, marking is not
   judged: TIMELY and HPCC need none. Marking that begins too early is judged where senders answer with CNPs: no
-  counter has DCTCP's answers.
+  counter has DCTCP's answers. A recorded run has the curve of its end, a live one that of each moment.
 - What was meant is in no metric: a drained switch is one whose sessions are down, a port that was shut a link without
   carrier. Moves of MAC addresses of a VNI are counted together, so several hosts of it that move once look like one
   that moves often.

@@ -273,8 +273,8 @@ def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
     start = pc.fill_null(table["start_ns"], -1).to_numpy()
     end = pc.fill_null(table["end_ns"], -1).to_numpy()
     stop_ns = int(run.summary["stop"]["time_ns"])
-    names = (np.array(table[side].to_pylist(), np.str_) for side in ("src", "dst"))
-    shared = sharing(*names, start, np.where(end >= 0, end, stop_ns))
+    src, dst = (np.array(table[side].to_pylist(), np.str_) for side in ("src", "dst"))
+    shared = sharing(src, dst, start, np.where(end >= 0, end, stop_ns))
     slowdown = pc.fill_null(table["slowdown"], 0.0).to_numpy() / shared
     state = np.array(table["state"].to_pylist(), dtype=object)
     earlier = slowdown[(end >= 0) & (end <= root.began_ns) & (slowdown > 0)]

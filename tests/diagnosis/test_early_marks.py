@@ -58,7 +58,7 @@ def test_marks_behind_less_than_a_packet_are_named_with_port_curve_and_cost() ->
     [root] = _roots()
     assert (root.kind.value, root.place) == ("ecn-wrong", "leaf1:Ethernet0 (class 3)")
     assert root.meaning.title == "a queue marks too early"
-    assert root.evidence[0].startswith("Kmin 1KB, Kmax 4KB, Pmax 100%: 100% of packets are marked behind 12KB")
+    assert root.evidence[0].startswith("Kmin 1KB, Kmax 4KB, Pmax 100%: 100% of packets that find 12KB are marked")
     assert "idle for 50% of 10ms" in root.evidence[0]
     assert "62.5MB more fit into the idle time at 100Gbit/s" in root.evidence[1]  # 5 ms of 100 Gbit/s
     assert "raise Kmin from 1KB to 62.5KB" in root.meaning.act
@@ -72,9 +72,9 @@ def test_marks_behind_less_than_a_packet_are_named_with_port_curve_and_cost() ->
         ({"use": 0.91}, False),  # the link is full
         ({"kmin": 11_900, "kmax": 12_000}, True),
         ({"kmin": 12_000, "kmax": 12_001}, False),  # three frames, or a seventh of 5 us at 100G, may wait
-        ({"kmin": 5_000, "kmax": 200_000, "pmax": 0.01}, False),  # of the DCQCN paper: 0.04 % behind three frames
-        ({"kmin": 0, "kmax": 1_200_000, "pmax": 1.0}, True),
-        ({"kmin": 0, "kmax": 1_201_000, "pmax": 1.0}, False),  # 1 % behind three frames is the limit
+        ({"kmin": 5_000, "kmax": 200_000, "pmax": 0.01}, False),  # of the DCQCN paper: 0.04 % at three frames
+        ({"kmin": 0, "kmax": 120_000, "pmax": 1.0}, True),
+        ({"kmin": 0, "kmax": 120_100, "pmax": 1.0}, False),  # 10 % of packets that find three frames is the limit
         ({"kmin": 0, "kmax": 0, "pmax": 0.0}, False),  # it marks nothing
         ({"marks": 15}, True),
         ({"marks": 14}, False),  # less than 1 % of what it sends
@@ -107,11 +107,14 @@ def _incast(ecn: dict[str, Any], transport: dict[str, Any]) -> dict[str, Any]:
     ("ecn", "transport", "named"),
     [
         ({"kmin": "1KB", "kmax": "4KB", "pmax": 1}, {"cc": "dcqcn"}, True),
+        ({"kmin": "5KB", "kmax": "20KB", "pmax": 1}, {"cc": "dcqcn"}, True),
         ({"kmin": "1KB", "kmax": "4KB", "pmax": 1}, {"cc": "hpcc"}, False),
+        ({"kmin": "1KB", "kmax": "4KB", "pmax": 1}, {"cc": "timely"}, False),
+        ({"kmin": "5KB", "kmax": "200KB", "pmax": 1}, {"cc": "dcqcn"}, False),
         ({"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}, {"cc": "dcqcn"}, False),
-        ({"kmin": "65KB", "kmax": "65KB", "pmax": 1}, {"cc": "dctcp"}, False),
+        ({"kmin": "65KB", "kmax": "65001B", "pmax": 1}, {"cc": "dctcp"}, False),
     ],
-    ids=["early", "hpcc", "usual", "step"],
+    ids=["early", "two packets", "hpcc", "timely", "slow rise", "usual", "step"],
 )
 def test_of_twins_the_one_that_marks_too_early_is_named(
     ecn: dict[str, Any], transport: dict[str, Any], diagnosed: Diagnose, *, named: bool
