@@ -74,8 +74,9 @@ runbooks and the playbook that rehearses it: in `fabric explain roots` (with `--
 
 **Hurt.** A message that was under way, and failed, or took more than twice the median slowdown of messages that ended
 before; one that the run ended before counts with the time that it had taken. Messages that meet at the port of a host
-share its rate, so each slowdown is divided by the number of messages that shared the port of its sender or receiver.
-A job with a step that took more than 1.15 times the median step before.
+share its rate, so each slowdown is over that of a fair share of the port of its sender or receiver: the time that a
+message takes where all that have begun there are sent at equal rates. A job with a step that took more than
+1.15 times the median step before.
 
 **The change log** has what a configuration archive, an orchestrator and a syslog have: configurations that change
 (`config-drift`, `route`, `route-policy`, `wrong-asn`, `drain`), hosts that move or leave, acts of a playbook and of the

@@ -35,9 +35,9 @@ from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
 
 SLOW: Final = 3.0
-"""A message is hurt where its slowdown, over the number of messages that shared its hosts' ports (fair_share.py), is
-SLOWER times the median of messages that ended before the root began, or, where none had, of messages of its workload
-entry that the root did not reach. Where there are neither: a message that the root reached is hurt from this value on.
+"""A message is hurt where its slowdown, over that of a fair share of its hosts' ports (fair_share.py), is SLOWER
+times the median of messages that ended before the root began, or, where none had, of messages of its workload entry
+that the root did not reach. Where there are neither: a message that the root reached is hurt from this value on.
 """
 _AVOIDED: Final = frozenset(
     {
@@ -52,9 +52,10 @@ _AVOIDED: Final = frozenset(
 )
 """After these, routes should lead elsewhere."""
 _PRICE: Final = (
-    "Its price: senders slow down earlier, so completion times may rise while pauses go; compare with `fabric diff`"
+    "Its price: senders slow down earlier, so completion times may rise and goodput fall while pauses and queue go; "
+    "compare with `fabric diff`"
 )
-_FAIR: Final = ", with a fair share of their hosts' ports"
+_FAIR: Final = "a fair share of their hosts' ports"
 _HOSTS: Final = 5
 _JOBS: Final = 3
 
@@ -95,7 +96,7 @@ class Hurt:
     """Not delivered at the end of the run, although as much time had passed as makes a message slower."""
     slower: int
     usual: float | None
-    """Median slowdown before, over the number of messages that shared a host's port; None: no message had ended, and
+    """Median slowdown before, over that of a fair share of hosts' ports; None: no message had ended, and
     only messages that the root reached count as slower.
     """
     hosts: tuple[tuple[str, int], ...]
@@ -121,17 +122,17 @@ class Hurt:
         if self.unfinished:
             parts.append(f"{self.unfinished:,} late, and not delivered by the end of the run")
         if self.slower and self.usual is not None:
-            usual = f"(median before: {self.usual:.2f}x)"
-            parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as usual{_FAIR} {usual}")
+            usual = f"(median before: {self.usual:.2f}x of {_FAIR})"
+            parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as usual {usual}")
         elif self.slower:
             beside = self.slower - self.by_ideal
             if beside:
                 parts.append(
                     f"{beside:,} that it reached took more than {SLOWER:g} times as long as similar messages elsewhere"
-                    f"{_FAIR}"
+                    f", against {_FAIR}"
                 )
             if self.by_ideal:
-                parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times their ideal{_FAIR}")
+                parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times as long as with {_FAIR}")
         found = [] if self.dependent is None else list(self.dependent.lines)
         if self.messages:
             head = f"of {count(self.messages, 'message')} under way: "
@@ -262,8 +263,8 @@ def _price(evidence: Evidence, port: PortId, root: Root) -> str:
     if used <= FULL:
         return _PRICE
     return (
-        f"Its price: the port was sending for {min(used, 1.0):.0%} of that time already, so messages over it end no "
-        "sooner, and later where senders slow down too much; only pauses go. Compare with `fabric diff`"
+        f"Its price: the port was sending for {min(used, 1.0):.0%} of that time already, so only pauses and queue go: "
+        "messages over it end no sooner, and goodput falls where senders slow down too much. Compare with `fabric diff`"
     )
 
 
@@ -274,7 +275,7 @@ def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
     end = pc.fill_null(table["end_ns"], -1).to_numpy()
     stop_ns = int(run.summary["stop"]["time_ns"])
     src, dst = (np.array(table[side].to_pylist(), np.str_) for side in ("src", "dst"))
-    shared = sharing(src, dst, start, np.where(end >= 0, end, stop_ns))
+    shared = sharing(src, dst, start, table["ideal_ns"].to_numpy())
     slowdown = pc.fill_null(table["slowdown"], 0.0).to_numpy() / shared
     state = np.array(table["state"].to_pylist(), dtype=object)
     earlier = slowdown[(end >= 0) & (end <= root.began_ns) & (slowdown > 0)]
@@ -311,8 +312,7 @@ def _slower_than_peers(
     evidence: Evidence, root: Root, slowdown: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(n_messages,) twice: which messages that the root reached are slow beside messages of their workload entry that
-    it did not reach, and which are by SLOW, for lack of these. slowdown: over the sharing of hosts' ports, 0 where not
-    done.
+    it did not reach, and which are by SLOW, for lack of these. slowdown: over that of a fair share, 0 where not done.
     """
     beside, by_ideal = np.zeros(len(slowdown), np.bool_), np.zeros(len(slowdown), np.bool_)
     reached = np.zeros(len(slowdown), np.bool_)

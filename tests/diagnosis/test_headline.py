@@ -57,9 +57,12 @@ def test_a_queue_that_pauses_before_it_marks_is_told_with_both_numbers(tmp_path:
     assert main(["run", str(tmp_path / "scenario.yml"), "--out", str(tmp_path / "run"), "--quiet"]) == 0
     assert "  ! a queue pauses before it marks: leaf1:Ethernet0 (class 3)" in capsys.readouterr().out
     assert main(["explain", "roots", str(tmp_path / "run"), "--json"]) == 0
-    act = json.loads(capsys.readouterr().out)["roots"]["roots"][0]["act"]
+    root = json.loads(capsys.readouterr().out)["roots"]["roots"][0]
+    act = root["act"]
     assert act.startswith("mark earlier: Kmin (30MB) is not below XOFF (")
+    assert "Its price: the port was sending for 100% of that time already, so only pauses and queue go" in act
     assert "fabric diff" in act
+    assert root["hurt"]["slower"] == 0  # five that share a port take five times as long, whatever is marked
     assert main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<span class="sign">!</span>A queue pauses before it marks' in page
