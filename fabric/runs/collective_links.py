@@ -20,8 +20,9 @@ from fabric.collectives.transfers import Transfers
 from fabric.dataplane.state.params import EngineParams, Messages
 from fabric.dataplane.state.schedule import longer_messages
 from fabric.scenario.compile.scenario import CompiledScenario
+from fabric.topology.model import Fabric
 from fabric.topology.paths import equal_cost_ports
-from fabric.workload.ideal import Course, courses, ideal_arrival_ps
+from fabric.workload.ideal import Course, NicShare, courses, ideal_arrival_ps, nic_share
 
 Ints = NDArray[np.int64]
 MOST_PIECES = 500_000
@@ -81,12 +82,13 @@ def links_of(compiled: CompiledScenario, n_transfers: int, pieces: int) -> RunLi
     fabric, params = compiled.fabric, compiled.params
     messages, transfer, number = messages_of(params, n_transfers)
     routes = equal_cost_ports(fabric)
-    course = courses(fabric, params, routes)
-    beta = _fs_per_byte(params, course, messages)
+    course, share = courses(fabric, params, routes), nic_share(fabric, params, routes)
+    beta = _fs_per_byte(params, course, share, messages)
     extra_ps = ideal_arrival_ps(fabric, replace(params, messages=messages), routes) - messages.size_bytes * (
         beta.plain / 1000
     )
-    both = np.intersect1d(course.first, course.last).size > 0
+    first, last = _end_ports(fabric, params, course, share)
+    both = np.intersect1d(first, last).size > 0
     longest_ps = np.zeros(len(course.first))
     np.maximum.at(longest_ps, messages.qp, messages.size_bytes * (pieces * beta.plain / 1000))
     alone = np.zeros(len(course.first))
@@ -104,7 +106,7 @@ def links_of(compiled: CompiledScenario, n_transfers: int, pieces: int) -> RunLi
     per_byte, acks = per_byte_of(beta.plain), per_byte_of(beta.acks)
     qp = params.transfers.qp[:n_transfers]
     known = qp >= 0
-    port = np.where(known, course.first[qp], -1), np.where(known, course.last[qp], -1)
+    port = np.where(known, first[qp], -1), np.where(known, last[qp], -1)
     held_up = np.where(known & shared[qp], acks, 0.0)
     total = float((messages.size_bytes * number).sum())
     quantum = max(params.frames.payload_bytes, math.ceil(total / MOST_PIECES))
@@ -128,16 +130,30 @@ class _Beta:
     """Of each message."""
 
     plain: NDArray[np.float64]
-    """Femtoseconds of a byte on the slowest link of its path."""
+    """Femtoseconds of a byte on the slowest link of its path, or of its paths together."""
     acks: NDArray[np.float64]
     """Acknowledgements for as many bytes, as a share of it."""
 
 
-def _fs_per_byte(params: EngineParams, course: Course, messages: Messages) -> _Beta:
-    """Costs of the messages' own packets. A long message has full ones; the last one may be short."""
+def _end_ports(fabric: Fabric, params: EngineParams, course: Course, share: NicShare) -> tuple[Ints, Ints]:
+    """(n,) port of each queue pair's sender and (n,) of its receiver. The first port of a NIC stands for all of them
+    where packets take them in turn: its queue pairs share what the ports carry together.
+    """
+    pairs, several = params.queue_pairs, share.ports > 1
+    nic = np.array([host.first_port for host in fabric.hosts], np.int64)
+    return np.where(several, nic[pairs.src], course.first), np.where(several, nic[pairs.dst], course.last)
+
+
+def _fs_per_byte(params: EngineParams, course: Course, share: NicShare, messages: Messages) -> _Beta:
+    """Costs of the messages' own packets. A long message has full ones; the last one may be short.
+
+    Packets that take several NIC ports in turn have as many paths at once, taken to be alike (workload/ideal).
+    """
     frames, payload = params.frames, params.payload_of_qps()[:, None]
     header = frames.data_header_bytes + course.overhead_bytes
-    cost = np.where(course.port >= 0, (payload + header) * 8e15 / course.rate_bps, 0.0)
+    rate_bps = course.rate_bps * share.ports[:, None]
+    rate_bps[:, 0] = share.line_bps
+    cost = np.where(course.port >= 0, (payload + header) * 8e15 / rate_bps, 0.0)
     slowest = cost.argmax(axis=1)
     row = np.arange(len(cost))
     qp, size = messages.qp, messages.size_bytes
@@ -145,7 +161,7 @@ def _fs_per_byte(params: EngineParams, course: Course, messages: Messages) -> _B
     wire = size + frames.reth_bytes + packets * header[row, slowest][qp]  # the first packet has the RETH
     each_ack = np.maximum(frames.ack_bytes + course.overhead_bytes[row, slowest], 1)[qp]
     acks = each_ack * np.maximum(packets / params.transport.ack_every_packets, 1)  # the last packet asks for one
-    return _Beta(wire * 8e15 / course.rate_bps[row, slowest][qp] / size, acks / wire)
+    return _Beta(wire * 8e15 / rate_bps[row, slowest][qp] / size, acks / wire)
 
 
 def _mean(links: Links, messages: Ints, moved: Ints) -> Link | None:

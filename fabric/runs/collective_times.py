@@ -47,7 +47,7 @@ class Prepared:
     cost: RunLinks
     form: ClosedForm | None
     line_bps: int
-    """Slowest NIC of a rank."""
+    """Line rate of the slowest NIC of a rank, its ports together."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,10 @@ def expected(algorithm: str, request: Request, schedule: Schedule, cost: RunLink
 
 
 def nic_bps(fabric: Fabric, hosts: Ints) -> Ints:
-    """(n,) rate of each host's first port."""
-    return np.array(
-        [fabric.links[fabric.ports[fabric.hosts[int(host)].first_port].link].rate_bps for host in hosts], np.int64
-    )
+    """(n,) line rate of each host's NIC, its ports to the network together; of its scale-up link where it has none."""
+    rate = [fabric.links[port.link].rate_bps for port in fabric.ports]
+    ports = (fabric.network_ports(int(host)) or fabric.nodes[int(host)].ports for host in hosts)
+    return np.array([sum(rate[port] for port in its) for its in ports], np.int64)
 
 
 def measured(prepared: Prepared, run: RunDir) -> Measured:

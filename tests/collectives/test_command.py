@@ -62,6 +62,25 @@ def test_operations_take_the_expected_time_without_contention(
         assert abs(row["deviation_ratio"]) < 0.02, row
 
 
+@pytest.mark.parametrize("host_rate", ["100G", "400G"])
+def test_a_ring_over_both_ports_of_each_nic_takes_the_time_of_both(
+    host_rate: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Packets take the ports in turn; in the second case the links between switches are the slower ones."""
+    (tmp_path / "planes.yml").write_text(
+        "name: planes\n"
+        "topology: {kind: dual-tor, racks: 2, hosts_per_rack: 1, spines: 2, planes: 2, "
+        f"host_rate: {host_rate}, fabric_rate: 200G}}\n"
+        "switches: {load_balancing: source-routed}\n"
+        "workload: [{kind: collective, operation: all-reduce, algorithm: ring, size: 1MB}]\n"
+        "run: {duration: 50ms, seed: 1}\n"
+    )
+    found = table(capsys, "all-reduce", str(tmp_path / "planes.yml"), "--sizes", "256KiB,8MiB")
+    for row in found["rows"]:
+        assert abs(row["deviation_ratio"]) < 0.02, row
+    assert found["rows"][-1]["line_share_ratio"] == pytest.approx(0.94 if host_rate == "100G" else 0.47, abs=0.03)
+
+
 @pytest.mark.parametrize("operation", ["all-to-all", "scatter", "gather"])
 def test_messages_smaller_than_a_packet_cost_their_own_headers_and_acknowledgements(
     operation: str, capsys: pytest.CaptureFixture[str]

@@ -159,7 +159,7 @@ def test_a_remedy_that_nothing_repairs_names_the_condition_that_it_breaks(
         if cause.check.id == "E3":
             yield True, (Change("leaf1", "set two fields", "a rule", rows),)
 
-    monkeypatch.setattr(search, "_candidates", candidates)
+    monkeypatch.setattr(search, "candidates", candidates)
     plan = plan_of(tmp_path)
     left = next(it for it in plan.left if it.cause.check.id == "E3")
     assert left.reason.startswith("its change breaks H1 (")

@@ -61,7 +61,7 @@ def test_a_finding_of_another_port_keeps_its_own_remedy(tmp_path: Path) -> None:
             put("WRED_PROFILE", "W", "green_min_threshold", value="4000"),
         )(files["leaf1.json"])
     found = judge(Request([tmp_path / "new"], baseline=tmp_path / "old")).findings
-    of_ports = [it for it in found if it.check.id == "E5" and it.device == "leaf1" and "|" in it.object]
+    of_ports = [it for it in found if it.check.id == "E5" and it.device == "leaf1" and it.object.startswith("Ethernet")]
     changed = [it.object for it in of_ports if "the baseline has 400000" in it.text]
     assert changed == ["Ethernet16|3"]
     assert len(of_ports) > 1
