@@ -60,6 +60,7 @@ TELEMETRY_MAY_READ: Final = (
     "fabric.dataplane.engine.counters",
     "fabric.dataplane.state.codes",
     "fabric.topology",
+    "fabric.theory",
     *LADDER[0][1:],
 )
 

@@ -20,8 +20,7 @@ from fabric.errors import InputErrors, Problem
 from fabric.units import PS_PER_MS, PS_PER_NS, count, format_time_ps
 from fabric.visible import command
 from telemetry.diagnosis.changes import Change, done_before
-from telemetry.diagnosis.rehearsed import playbook, runbooks
-from telemetry.diagnosis.root import MEANINGS
+from telemetry.diagnosis.rehearsed import playbook, runbooks_of
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
     from collections.abc import Iterator, Mapping, Sequence
@@ -314,8 +313,8 @@ def _cause_lines(it: Incident) -> list[str]:
     """The root cause, the first act, and what to read; nothing where the diagnosis has none."""
     if it.cause is None:
         return []
-    meaning, kind = MEANINGS[it.cause.kind], it.cause.kind.value
-    read = [f"docs/runbooks/{name}.md" for name in runbooks(kind)]
+    meaning, kind = it.cause.meaning, it.cause.kind.value
+    read = [f"docs/runbooks/{name}.md" for name in runbooks_of(it.cause)]
     return [
         f"Cause: {meaning.title}: {it.cause.place}. {it.cause.evidence[0]}. First: {meaning.act}.",
         f"Read: {', '.join([*read, f'fabric playbook show {playbook(kind)}'])}",

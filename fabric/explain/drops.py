@@ -20,6 +20,7 @@ from fabric.explain.pause_tree import PauseSpan
 from fabric.explain.routing_timers import routing_timers
 from fabric.ids import PortId
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table, Unit, show
+from fabric.runs import injected
 from fabric.runs.convergence import REASONS
 from fabric.runs.measures import BUFFER_REASONS
 from fabric.runs.verdict import reason_text
@@ -74,6 +75,7 @@ def losses(evidence: Evidence) -> list[Loss]:
     """Every (port, class, reason) that lost a packet, most packets first."""
     evidence.load([f"drop_{reason.name.lower()}_{unit}" for reason in DropReason for unit in ("pkts", "bytes")])
     events = evidence.events(["drop"])
+    truth = evidence.run.truth().to_pylist()
     found = []
     for reason in DropReason:
         name = reason.name.lower()
@@ -83,6 +85,10 @@ def losses(evidence: Evidence) -> list[Loss]:
             first = int(np.argmax(mine)) if mine.any() else -1
             first_ns = int(events["time_ps"][first]) // PS_PER_NS if first >= 0 else None
             why = WHY[reason] + (_numbers(reason, events, first) if first >= 0 else "")
+            if reason is DropReason.INJECTED:
+                here = evidence.fabric.port_name(PortId(port))
+                faults = [injected.words(it) for it in injected.discarding(truth, here, evidence.end_ns)]
+                why += f": {'; '.join(faults)}" if faults else ""
             if reason in REASONS:
                 until_ns = evidence.end_ns if first_ns is None else first_ns + 1
                 followed = routing_timers(evidence.run, {evidence.fabric.node_of(PortId(port)).name}, until_ns)

@@ -13,10 +13,10 @@ from fabric.explain.evidence import Evidence
 from fabric.explain.pause_tree import Episode
 from fabric.ids import PortId
 from fabric.render.document import Unit, show
-from fabric.scenario.compile.controls import DEFAULT_CONTROL
+from fabric.scenario.compile.controls import CONTROLS, DEFAULT_CONTROL
 from fabric.show.subject import load_subject
 
-_READ_MARKS: Final = frozenset({"dcqcn", "dctcp", "cubic"})
+_READ_MARKS: Final = frozenset(name for name, it in CONTROLS.items() if it.reads_marks)
 """Values of transport.cc whose senders slow down for marks."""
 _ANY: Final = "any"
 """Stands for the controls of senders that differ."""

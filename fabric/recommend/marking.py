@@ -21,6 +21,7 @@ from fabric.dataplane.state.codes import EventKind
 from fabric.recommend.alpha import BURST_PS
 from fabric.recommend.bench import RDMA_HEADERS_BYTES, WIRE_BYTES, rate_bytes, simulate, star, switch, time_ps
 from fabric.recommend.classes import PortClass
+from fabric.theory.marking import LEAST_ROUND_TRIP_PS
 from fabric.units import PS_PER_NS
 
 SEEDS: Final = (1, 2)
@@ -39,8 +40,6 @@ _LEAST: Final = 1e-9
 """Power of a run in which nothing was sent."""
 _JITTER_PS: Final = 5_000_000
 _SHORT_SENDERS: Final = ("short1", "short2")
-FABRIC_RTT_PS: Final = 5_000_000
-"""Least round-trip time of a fabric that Kmin is for, as in check N4."""
 _HOPS_PS: Final = 2_200_000
 """Latency of switch and NIC in both directions, and of a frame in the queue."""
 
@@ -93,7 +92,7 @@ def find_marking(
     alpha = 2.0**exponent
     limit = int(alpha * pool / (1 + alpha))
     round_trip_ps = 2 * 2 * port.cable_m * 5_000 + _HOPS_PS + 2 * time_ps(port.speed_mbps, frame + WIRE_BYTES)
-    low = max(3 * frame, rate_bytes(port.speed_mbps, max(round_trip_ps, FABRIC_RTT_PS)))
+    low = max(3 * frame, rate_bytes(port.speed_mbps, max(round_trip_ps, LEAST_ROUND_TRIP_PS)))
     high = limit - rate_bytes(port.speed_mbps, BURST_PS)
     fan_ins = tuple(sorted({2, max(2, min(8, senders)), max(2, min(16, senders))}))
     bench = _Bench(port, exponent, xoff, pool, control, fan_ins)

@@ -184,6 +184,7 @@ class RunFolder:
             serving_times(plan.serving, now, plan.transfers),
             job_summary.step_times(bounds),
             nics_spray=plan.nics_spray,
+            reads_marks=plan.reads_marks,
         )  # fmt: skip
         if plan.transfers is not None:
             summary["transfers"] = transfers.summary(now, plan.transfers)

@@ -148,6 +148,7 @@ class _NoFolder:
             serving_times(plan.serving, now, plan.transfers),
             step_times(step_bounds(now, plan.transfers, plans_of(plan.about))),
             nics_spray=plan.nics_spray,
+            reads_marks=plan.reads_marks,
         )  # fmt: skip
         return summary, Content().hexdigest(engine_digest)
 

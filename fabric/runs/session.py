@@ -122,6 +122,8 @@ class Plan:
     """Inference requests."""
     nics_spray: bool = False
     """Whether NICs give each packet of a queue pair another source route."""
+    reads_marks: bool = True
+    """Whether some queue pair's congestion control slows down for ECN marks."""
 
     @property
     def records_messages(self) -> bool:

@@ -12,7 +12,9 @@ from typing import Any, Final, Literal
 
 from fabric.collectives.transfers import NEED_COLUMNS, TRANSFER_COLUMNS
 from fabric.dataplane.engine.driver import Emulator
+from fabric.dataplane.state.build import laws_of
 from fabric.dataplane.state.codes import RouteChoice
+from fabric.dataplane.transport.registry import control_of
 from fabric.errors import InputErrors, Problem, RunDirError
 from fabric.runs import checkpoint, eventlog, files
 from fabric.runs.folder import ENDED, claimed
@@ -130,6 +132,7 @@ def planned(
         ideal_transfers_ps=compiled.ideal_transfers_ps,
         serving=serving_plans(scenario, compiled.fabric),
         nics_spray=routes is not None and routes.choice is RouteChoice.PACKET,
+        reads_marks=any(control_of(law.congestion_control).reads_marks for law in laws_of(compiled.params)),
     )
 
 

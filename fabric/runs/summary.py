@@ -57,6 +57,7 @@ def summarise(
     steps: StepTimes | None = None,
     *,
     nics_spray: bool = False,
+    reads_marks: bool = True,
 ) -> dict[str, Any]:
     """The content of summary.json.
 
@@ -73,6 +74,7 @@ def summarise(
     serving                         inference requests
     steps                           steps of jobs that ended; None: there are no jobs
     nics_spray                      NICs give each packet of a queue pair another source route
+    reads_marks                     some queue pair's congestion control slows down for ECN marks
     """
     deadlocks = max(recorded.get("deadlock", 0), 1 if ending.cycle else 0)
     metrics = measures.measure(now, ideal_ps, deadlocks, routing, sent)
@@ -108,7 +110,7 @@ def summarise(
         "events": {"recorded": dict(recorded), "unrecorded": dict(unrecorded)},
         **({"inference": [it.as_json() for it in serving]} if serving else {}),
     }
-    sentences = verdict.sentences(now, metrics, summary, truth, nics_spray=nics_spray)
+    sentences = verdict.sentences(now, metrics, summary, truth, nics_spray=nics_spray, reads_marks=reads_marks)
     return {
         "headline": sentences[0].text,
         "verdict": [{"level": it.level, "text": it.text} for it in sentences],

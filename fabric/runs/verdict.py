@@ -8,14 +8,14 @@ the number of messages that it delayed. Findings are measured values; `fabric ex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from fabric.dataplane.state.codes import BY_FLOW, BY_SENDER, PER_PACKET, DropReason
-from fabric.runs import convergence, messages
+from fabric.runs import convergence, injected, messages
 from fabric.runs.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 from fabric.units import count as _count
@@ -72,10 +72,11 @@ LIVELOCK_PKTS: Final = 100
 
 def sentences(
     now: Snapshot, metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = (),
-    *, nics_spray: bool = False,
+    *, nics_spray: bool = False, reads_marks: bool = True,
 ) -> list[Finding]:  # fmt: skip
     """The headline, then the worst level first; within a level causes before the rest, each in the order of the rules
     below. truth: records of faults. nics_spray: NICs give each packet of a queue pair another source route.
+    reads_marks: some queue pair's congestion control slows down for ECN marks.
     """
     routing = list(convergence.sentences(summary["routing"]))
     causes = [
@@ -88,7 +89,7 @@ def sentences(
         *_drops(metrics, summary, truth, frozenset(DropReason) - _WITHOUT_PAUSES),
         *_links(now),
         *_unmarked(metrics),
-        *_marked_early(now),
+        *(_marked_early(now) if reads_marks else ()),
     ]
     others = [
         *_messages(now, metrics, summary),
@@ -224,7 +225,14 @@ def _drops(
         level = "note" if reason in _EXPECTED else "warning"
         stuck = sorted({port.partition(":")[0] for port in classes} & hung) if reason in _HUNG else []
         there = f"; at {', '.join(stuck)}, which hung, {_HUNG[reason]}" if stuck else ""
-        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{there}"
+        asked = _asked(truth, classes, summary["stop"]["time_ns"]) if reason is DropReason.INJECTED else ""
+        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{asked}{there}"
+
+
+def _asked(truth: Sequence[Mapping[str, Any]], ports: Iterable[str], end_ns: int) -> str:
+    """': link-silent of ..., from 500us on': the faults that discarded frames at these ports."""
+    found = {it["name"]: injected.words(it) for port in ports for it in injected.discarding(truth, port, end_ns)}
+    return f": {_some(list(found.values()), 3)}" if found else ""
 
 
 def reason_text(reason: DropReason) -> str:
@@ -314,7 +322,7 @@ def _marked_early(now: Snapshot) -> Iterator[Sentence]:
         (
             f"Kmin {format_measured_bytes(kmin)} is less than one packet ({format_measured_bytes(size)}) at "
             f"{_some(named, 3)}: {_count(marked, 'packet')} marked though next to nothing waited, so senders slow down "
-            "and leave the link idle; raise Kmin"
+            "and may leave the link idle; raise Kmin"
         ),
     )
 

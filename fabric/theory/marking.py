@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+LEAST_ROUND_TRIP_PS: Final = 5_000_000
+"""Round-trip time that a curve is made for where none is measured: the least of a fabric of several switches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,12 +67,12 @@ def _kind(path: tuple[str, ...]) -> tuple[str, ...]:
 def _stated(facts: Facts, device: Device) -> _Stated:
     """What the blocks of all switches of a language state; read once."""
     known: dict[str, _Stated] = facts.notes.setdefault("lines of blocks", {})
-    if device.language not in known:
-        found: _Stated = {}
+    found = known.get(device.language)
+    if found is None:
+        found = known[device.language] = {}
         for path, head, line in _lines(facts, device):
             found.setdefault((_kind(path), head), Counter())[line] += 1
-        known[device.language] = found
-    return known[device.language]
+    return found
 
 
 def _lines(facts: Facts, device: Device) -> Iterator[tuple[tuple[str, ...], str, str]]:

@@ -28,8 +28,8 @@ from telemetry.alerting.causes import cause_of
 from telemetry.alerting.evaluate import NS_PER_MS, Firing
 from telemetry.alerting.inhibitions import INHIBITIONS
 from telemetry.alerting.rules import MINUTE_S, NOMINAL_DILATION, timing
-from telemetry.diagnosis.rehearsed import playbook, runbooks
-from telemetry.diagnosis.root import MEANINGS, Root
+from telemetry.diagnosis.rehearsed import playbook, runbooks_of
+from telemetry.diagnosis.root import Root
 from telemetry.record.store import Store
 
 _LOOK_BACK: Final = 5
@@ -89,8 +89,8 @@ def _cause_json(it: Root) -> dict[str, Any]:
         "kind": it.kind.value,
         "where": it.place,
         "evidence": list(it.evidence),
-        "first": MEANINGS[it.kind].act,
-        "runbooks": list(runbooks(it.kind)),
+        "first": it.meaning.act,
+        "runbooks": list(runbooks_of(it)),
         "playbook": playbook(it.kind),
     }
 

@@ -96,6 +96,11 @@ def _shared_threshold_bytes(snapshot: Snapshot) -> Values:
     return np.where(pgs["limit_bytes"] >= 0, pgs["limit_bytes"], dynamic)
 
 
+def _curve(field: str) -> Callable[[Snapshot], Values]:
+    """A field of the marking curve; 0 where a queue marks nothing."""
+    return lambda snapshot: np.where(snapshot.queues["ecn"] != 0, snapshot.queues[field], 0)
+
+
 def _watchdog(state: WatchdogState) -> Callable[[Snapshot], Values]:
     return lambda snapshot: snapshot.queues["wd_state"] == int(state)
 
@@ -142,6 +147,7 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "paused()": _paused,
     "down_ps()": _down_ps,
     "shared_threshold_bytes()": _shared_threshold_bytes,
+    **{f"ecn_{field}()": _curve(field) for field in ("kmin_bytes", "kmax_bytes", "pmax_ratio")},
     "watchdog_operational()": _watchdog(WatchdogState.OPERATIONAL),
     "watchdog_stormed()": _watchdog(WatchdogState.STORMED),
     "rate_cuts()": _rate_cuts,

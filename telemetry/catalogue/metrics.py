@@ -183,6 +183,12 @@ QUEUE: Final = (
              "Packets marked CE by this queue."),
     counter("ecn_eligible_packets", "packets", Rows.SWITCH_QUEUE, "queues.ect_pkts",
              "ECN-capable packets that passed the marker: the denominator of the marked share."),
+    gauge("ecn_kmin_bytes", "bytes", Rows.SWITCH_QUEUE, "ecn_kmin_bytes()",
+           "Depth above which the queue begins to mark; 0, as fabric_ecn_kmax_bytes, where it marks nothing."),
+    gauge("ecn_kmax_bytes", "bytes", Rows.SWITCH_QUEUE, "ecn_kmax_bytes()",
+           "Depth above which the queue marks every packet; 0 where it marks nothing."),
+    gauge("ecn_pmax_ratio", "ratio", Rows.SWITCH_QUEUE, "ecn_pmax_ratio()",
+           "Share of packets that are marked at fabric_ecn_kmax_bytes; 0 where the queue marks nothing."),
 )
 """Egress."""
 

@@ -118,7 +118,9 @@ class Table:
         return sha256(json.dumps(_plain(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def probability(self, root: Root, roots: Iterable[Root], view: str) -> float | None:
-        """None of a root of the load, or of a family that no run had."""
+        """None of a root of the load, of one in its own words, or of a family that no run had: none was measured."""
+        if root.special is not None:
+            return None
         return self.at(root.kind, score(root, roots), view)
 
     def at(self, kind: Kind, score_: float, view: str) -> float | None:

@@ -13,6 +13,7 @@ from typing import Final
 from fabric.topology.model import Fabric
 from telemetry.diagnosis.cables import cable_roots
 from telemetry.diagnosis.control import control_roots
+from telemetry.diagnosis.early_marks import KMAX, KMIN, PMAX, early_marks
 from telemetry.diagnosis.losses import loss_roots
 from telemetry.diagnosis.queues import pause_roots
 from telemetry.diagnosis.root import Kind, Root
@@ -52,6 +53,9 @@ METRICS: Final = (
     "fabric_queue_watermark_bytes",
     "fabric_queue_transmit_packets_total",
     "fabric_ecn_marked_packets_total",
+    KMIN,
+    KMAX,
+    PMAX,
     "fabric_pg_lossless",
     "fabric_pg_headroom_limit_bytes",
     "fabric_pg_xoff_episodes_total",
@@ -110,7 +114,7 @@ def diagnose(store: Store, fabric: Fabric, missing: frozenset[str] = frozenset()
     hanging = [it for it in cables if it.kind is Kind.SWITCH_HANG]
     pauses = [
         it
-        for it in pause_roots(view, waits(view))
+        for it in (*pause_roots(view, waits(view)), *early_marks(view))
         if not _explained(it, moving, slower) and not _towards(view, it, hanging)
     ]
     found = [*cables, *(it for it in control if not _over(it, losing)), *losses, *pauses]

@@ -44,6 +44,11 @@ A later step leaves out what an earlier one explains.
    arrives in 20 us. Queues that pause others: fewer marks than XOFFs (the XOFFs of a switch are divided
    among its queues in proportion to the pauses that each causes); queues in general: CNPs that are ignored or never
    sent; else the load: use of equal-cost links, or many senders at one host.
+5. **Marking that begins too early** (early_marks.py). A queue may hold three frames, or what its link sends in a
+   seventh of a round trip (Alizadeh et al., SIGCOMM 2010, section 3.3), before it marks. One whose curve marks 10 % of
+   packets that find so much is a root where it marked 1 % of its packets, senders answer with CNPs, have more to send,
+   and leave more than a tenth of its link idle: `ecn-wrong`, in its own words. What the idle time could have carried is
+   the cost.
 
 ## Kinds
 
@@ -68,7 +73,9 @@ runbooks and the playbook that rehearses it: in `fabric explain roots` (with `--
 | the least that still shows it | `fabric explain minimal DIR`: a scenario file to send, or to try mitigations on |
 
 **Hurt.** A message that was under way, and failed, or took more than twice the median slowdown of messages that ended
-before; one that the run ended before counts with the time that it had taken. A job with a step that took more than
+before; one that the run ended before counts with the time that it had taken. Messages that meet at the port of a host
+share its rate, so each slowdown is over that of a fair share of the port of its sender or receiver: the time that a
+message takes where all that have begun there are sent at equal rates. A job with a step that took more than
 1.15 times the median step before.
 
 **The change log** has what a configuration archive, an orchestrator and a syslog have: configurations that change
@@ -118,7 +125,8 @@ How often roots of a score were right was measured with tune seeds of `fabric ca
 - Confidence is that of faults as `fabric campaign` draws them. Roots of the load have none, nor have families
   of which its tune seeds had no root: {unfitted}.
 - No metric says which congestion control the hosts have. Where no queue marks and no host sends CNPs, marking is not
-  judged: TIMELY and HPCC need none.
+  judged: TIMELY and HPCC need none. Marking that begins too early is judged where senders answer with CNPs: no
+  counter has DCTCP's answers. A recorded run has the curve of its end, a live one that of each moment.
 - What was meant is in no metric: a drained switch is one whose sessions are down, a port that was shut a link without
   carrier. Moves of MAC addresses of a VNI are counted together, so several hosts of it that move once look like one
   that moves often.

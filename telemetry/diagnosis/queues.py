@@ -31,7 +31,7 @@ senders that are faster than it although it takes the mean (12 us in scenarios/a
 _LEAST_CNPS: Final = 100
 _IGNORED: Final = 0.5
 """Share of ignored CNPs, as of FabricCnpIgnored."""
-_FULL: Final = 0.9
+FULL: Final = 0.9
 """Use of a link that has all it can carry: congestion control, which holds a queue at its curve, leaves the rest. Two
 flows of DCQCN on one uplink leave 6 % (playbooks/elephants).
 """
@@ -298,9 +298,9 @@ def _marking(view: View, without: set[Place]) -> Iterator[Root]:
             continue
         equals = _equals(view, port)
         used = _use(view, equals, intervals)
-        if used.min() > _FULL and len(equals) > 1:
+        if used.min() > FULL and len(equals) > 1:
             if frozenset(equals) not in full:
                 full.add(frozenset(equals))
                 yield _congestion(view, place, np.where(intervals, 1.0, 0.0), _xoffs(view, place), None)
-        elif _use(view, [port], intervals)[0] > _FULL and used.max() > _UNEVEN * used.mean():
+        elif _use(view, [port], intervals)[0] > FULL and used.max() > _UNEVEN * used.mean():
             yield _congestion(view, place, np.where(intervals, 1.0, 0.0), _xoffs(view, place), None)

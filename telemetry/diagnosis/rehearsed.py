@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from telemetry.diagnosis.root import Kind
+from telemetry.diagnosis.root import Kind, Root
 
 _RUNBOOKS: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.LINK_DOWN: ("FabricLinkDown",),
@@ -42,6 +42,11 @@ _PLAYBOOKS: Final[Mapping[str, str]] = {Kind.BROKEN_NIC: "pfc-storm", Kind.SWITC
 def runbooks(kind: str) -> tuple[str, ...]:
     """Runbooks (docs/runbooks) of alerts that are about a root; none for some."""
     return _RUNBOOKS.get(kind, ())
+
+
+def runbooks_of(root: Root) -> tuple[str, ...]:
+    """Those of its kind; none of a root in its own words, which alerts of the kind are not about."""
+    return () if root.special is not None else runbooks(root.kind)
 
 
 def playbook(kind: str) -> str:

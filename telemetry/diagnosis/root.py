@@ -140,6 +140,13 @@ class Root:
     """Devices that belong to the root, too: the other end of a cable, the switches of a cycle."""
     margin: float = 1.0
     """How many times the deciding number is the least one of its rule; 1 where the rule has none."""
+    special: Meaning | None = None
+    """Its own words where those of its kind do not fit."""
+
+    @property
+    def meaning(self) -> Meaning:
+        """Its own words, else those of its kind."""
+        return self.special or MEANINGS[self.kind]
 
     @property
     def rank(self) -> int:

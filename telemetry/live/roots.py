@@ -31,8 +31,8 @@ from telemetry.catalogue.observation import observe
 from telemetry.diagnosis.changes import Change, before
 from telemetry.diagnosis.confidence import table as table_of_confidence
 from telemetry.diagnosis.diagnose import METRICS, diagnose
-from telemetry.diagnosis.rehearsed import playbook, runbooks
-from telemetry.diagnosis.root import MEANINGS, Root
+from telemetry.diagnosis.rehearsed import playbook, runbooks_of
+from telemetry.diagnosis.root import Root
 from telemetry.diagnosis.seen import IDEAL
 from telemetry.live.control import LiveControl
 from telemetry.live.simulation import Observer
@@ -207,7 +207,7 @@ class LiveRoots(Observer):
         confidence = table_of_confidence()
         log = self._log(state) if found else []
         for root in found:
-            meaning = MEANINGS[root.kind]
+            meaning = root.meaning
             change = before(root, log, self._fabric, self._sample_ns)
             yield {
                 "kind": root.kind.value,
@@ -225,7 +225,7 @@ class LiveRoots(Observer):
                 "evidence": list(root.evidence),
                 "act": meaning.act,
                 "change_before": None if change is None else change.line,
-                "runbooks": list(runbooks(root.kind)),
+                "runbooks": list(runbooks_of(root)),
                 "playbook": playbook(root.kind),
             }
 

@@ -14,7 +14,7 @@ from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import Focus
 from fabric.render.document import Answer, Fact, Status, Unit
 from fabric.units import count
-from telemetry.diagnosis.root import MEANINGS, STOPS, Kind, Root
+from telemetry.diagnosis.root import STOPS, Kind, Root
 from telemetry.sources.incidents import Hurt, completed
 from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
@@ -60,7 +60,7 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
     if not roots:
         return Focus(Answer(Status.GOOD, "None. No metric of this run shows a fault.", target=fabric_map.KEY))
     first = roots[0]
-    meaning = MEANINGS[first.kind]
+    meaning = first.meaning
     hurt = hurt_by(evidence, first)
     [incident] = completed(evidence.run, [first], control=control, evidence=evidence)
     facts = (

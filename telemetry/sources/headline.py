@@ -12,7 +12,7 @@ from typing import Final
 from fabric.controlplane.network.run import ControlRun
 from fabric.runs.rundir import RunDir
 from fabric.visible import command
-from telemetry.diagnosis.root import MEANINGS, Root
+from telemetry.diagnosis.root import Root
 from telemetry.sources.roots import roots_of
 from telemetry.sources.roots_table import and_more
 
@@ -41,4 +41,4 @@ def headline(run: RunDir, control: ControlRun | None = None) -> tuple[str, str] 
     first = found[0]
     why = f" ({first.evidence[0]})" if first.evidence else ""
     more = command("fabric", "explain", "roots", run.path)
-    return _LEVELS[first.rank], f"{MEANINGS[first.kind].title}: {first.place}{why}{and_more(len(found))}; see {more}"
+    return _LEVELS[first.rank], f"{first.meaning.title}: {first.place}{why}{and_more(len(found))}; see {more}"

@@ -10,7 +10,7 @@ from fabric.runs.rundir import RunDir
 from fabric.units import count
 from fabric.visible import command, in_markdown, visible
 from telemetry.diagnosis.changes import moment
-from telemetry.diagnosis.root import MEANINGS, Root
+from telemetry.diagnosis.root import Root
 from telemetry.diagnosis.seen import IDEAL
 from telemetry.sources.incidents import Incident, incidents_of
 
@@ -55,7 +55,7 @@ def card(run: RunDir, form: str, view: str = IDEAL) -> str:
 def _fields(run: RunDir, incident: Incident, others: list[Root]) -> dict[str, list[str]]:
     """Title of each field to its lines."""
     root = incident.root
-    meaning = MEANINGS[root.kind]
+    meaning = root.meaning
     manifest = run.manifest
     words: list[object] = ["fabric", "run", manifest["scenario"]["file"]]
     for it in manifest["scenario"]["set"]:

@@ -16,7 +16,6 @@ from fabric.extras import require
 from fabric.runs.files import naming
 from fabric.units import PS_PER_NS, format_time_ps
 from fabric.visible import visible
-from telemetry.diagnosis.root import MEANINGS
 from telemetry.sources.incident_card import AGAIN, SEVERITY, Ticket
 
 _WIDTH_IN: Final = 10.0
@@ -72,7 +71,7 @@ def _band(axes: Any, ticket: Ticket) -> None:  # noqa: ANN401  matplotlib's Axes
     root = ticket.root
     patches = require("matplotlib.patches")
     axes.add_patch(patches.Rectangle((0, 0), _WIDTH_IN, _BAND_IN, color=_COLOURS[root.rank], linewidth=0))
-    title = f"{root.kind.value}: {MEANINGS[root.kind].title}"
+    title = f"{root.kind.value}: {root.meaning.title}"
     size = 17 * min(_TITLE_CHARACTERS / len(title), 1)
     axes.text(_LEFT_IN, 0.38, title, color="white", fontsize=size, fontweight="bold", va="center")
     place = textwrap.shorten(visible(ticket.fields["Place"][0]), _PLACE_CHARACTERS, placeholder=" ...")

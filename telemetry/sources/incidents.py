@@ -24,18 +24,21 @@ from fabric.runs.rundir import RunDir
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from telemetry.diagnosis.changes import Change, before
 from telemetry.diagnosis.confidence import table as table_of_confidence
-from telemetry.diagnosis.rehearsed import playbook, runbooks
-from telemetry.diagnosis.root import MEANINGS, Kind, Root
+from telemetry.diagnosis.queues import FULL
+from telemetry.diagnosis.rehearsed import playbook, runbooks_of
+from telemetry.diagnosis.root import Kind, Root
 from telemetry.diagnosis.seen import IDEAL
 from telemetry.sources.change_log import log_of
 from telemetry.sources.dependent import LONGER, PEERS, SLOWER, Dependent, dependent_hurt
+from telemetry.sources.fair_share import sharing
 from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
 
 SLOW: Final = 3.0
-"""A message is hurt where its slowdown is SLOWER times the median of messages that ended before the root began, or,
-where none had, of messages of its workload entry that the root did not reach. Where there are neither: a message that
-the root reached is hurt from this slowdown on."""
+"""A message is hurt where its slowdown, over that of a fair share of its hosts' ports (fair_share.py), is SLOWER
+times the median of messages that ended before the root began, or, where none had, of messages of its workload entry
+that the root did not reach. Where there are neither: a message that the root reached is hurt from this value on.
+"""
 _AVOIDED: Final = frozenset(
     {
         Kind.LINK_DOWN,
@@ -49,8 +52,10 @@ _AVOIDED: Final = frozenset(
 )
 """After these, routes should lead elsewhere."""
 _PRICE: Final = (
-    "Its price: senders slow down earlier, so completion times may rise while pauses go; compare with `fabric diff`"
+    "Its price: senders slow down earlier, so completion times may rise and goodput fall while pauses and queue go; "
+    "compare with `fabric diff`"
 )
+_FAIR: Final = "a fair share of their hosts' ports"
 _HOSTS: Final = 5
 _JOBS: Final = 3
 
@@ -91,7 +96,9 @@ class Hurt:
     """Not delivered at the end of the run, although as much time had passed as makes a message slower."""
     slower: int
     usual: float | None
-    """Median slowdown before; None: no message had ended, and only messages that the root reached count as slower."""
+    """Median slowdown before, over that of a fair share of hosts' ports; None: no message had ended, and
+    only messages that the root reached count as slower.
+    """
     hosts: tuple[tuple[str, int], ...]
     """Senders and receivers of hurt messages, with their number, most first."""
     jobs: tuple[HurtJob, ...] = ()
@@ -115,16 +122,17 @@ class Hurt:
         if self.unfinished:
             parts.append(f"{self.unfinished:,} late, and not delivered by the end of the run")
         if self.slower and self.usual is not None:
-            usual = f"(median before: {self.usual:.2f}x)"
+            usual = f"(median before: {self.usual:.2f}x of {_FAIR})"
             parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as usual {usual}")
         elif self.slower:
             beside = self.slower - self.by_ideal
             if beside:
                 parts.append(
                     f"{beside:,} that it reached took more than {SLOWER:g} times as long as similar messages elsewhere"
+                    f", against {_FAIR}"
                 )
             if self.by_ideal:
-                parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times their ideal")
+                parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times as long as with {_FAIR}")
         found = [] if self.dependent is None else list(self.dependent.lines)
         if self.messages:
             head = f"of {count(self.messages, 'message')} under way: "
@@ -177,7 +185,7 @@ class Incident:
     @property
     def runbooks(self) -> tuple[str, ...]:
         """Names of alerts whose runbooks are about it."""
-        return runbooks(self.root.kind)
+        return runbooks_of(self.root)
 
     @property
     def playbook(self) -> str:
@@ -242,11 +250,25 @@ def act_of(evidence: Evidence, root: Root) -> str:
     """What an operator does first, with the values of this run that decide it where they are known."""
     if root.kind in _AVOIDED:
         timers = timer_advice(evidence.run, root.devices, root.ended_ns + 1)
-        return f"{MEANINGS[root.kind].act}; {timers}" if timers else MEANINGS[root.kind].act
-    if root.kind is not Kind.ECN_WRONG or root.priority is None or not root.port:
-        return MEANINGS[root.kind].act
+        return f"{root.meaning.act}; {timers}" if timers else root.meaning.act
+    if root.special or root.kind is not Kind.ECN_WRONG or root.priority is None or not root.port:
+        return root.meaning.act
     port = PortId(evidence.port_named(f"{root.device}:{root.port}"))
-    return f"{remedy_of_queue(evidence, port, root.priority)}. {_PRICE}"
+    return f"{remedy_of_queue(evidence, port, root.priority)}. {_price(evidence, port, root)}"
+
+
+def _price(evidence: Evidence, port: PortId, root: Root) -> str:
+    """What marking earlier costs. Over a port that was full meanwhile no message can end sooner, whatever is marked."""
+    times, values = evidence.series("busy_ns").get((int(port), -1), (np.zeros(0, np.int64), np.zeros(0)))
+    rows = np.searchsorted(times, [root.began_ns, root.ended_ns], side="right") - 1
+    before, after = (float(values[row]) if row >= 0 else 0.0 for row in rows.tolist())
+    used = (after - before) / max(root.ended_ns - root.began_ns, 1)
+    if used <= FULL:
+        return _PRICE
+    return (
+        f"Its price: the port was sending for {min(used, 1.0):.0%} of that time already, so only pauses and queue go: "
+        "messages over it end no sooner, and goodput falls where senders slow down too much. Compare with `fabric diff`"
+    )
 
 
 def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
@@ -254,14 +276,16 @@ def hurt(run: RunDir, root: Root, evidence: Evidence | None = None) -> Hurt:
     table = run.messages(["src", "dst", "start_ns", "end_ns", "ideal_ns", "slowdown", "state"])
     start = pc.fill_null(table["start_ns"], -1).to_numpy()
     end = pc.fill_null(table["end_ns"], -1).to_numpy()
-    slowdown = pc.fill_null(table["slowdown"], 0.0).to_numpy()
+    stop_ns = int(run.summary["stop"]["time_ns"])
+    src, dst = (np.array(table[side].to_pylist(), np.str_) for side in ("src", "dst"))
+    shared = sharing(src, dst, start, table["ideal_ns"].to_numpy())
+    slowdown = pc.fill_null(table["slowdown"], 0.0).to_numpy() / shared
     state = np.array(table["state"].to_pylist(), dtype=object)
     earlier = slowdown[(end >= 0) & (end <= root.began_ns) & (slowdown > 0)]
     usual = float(np.median(earlier)) if earlier.size else None
     under_way = (start >= 0) & (start <= root.ended_ns) & ((end < 0) | (end >= root.began_ns))
     failed = under_way & (state == "failed")
-    took_ns = int(run.summary["stop"]["time_ns"]) - start
-    late = took_ns > SLOWER * (usual or 1.0) * table["ideal_ns"].to_numpy()
+    late = (stop_ns - start) / shared > SLOWER * (usual or 1.0) * table["ideal_ns"].to_numpy()
     unfinished = under_way & (end < 0) & late & ~failed
     by_ideal = np.zeros(len(end), np.bool_)
     if usual is not None:
@@ -291,7 +315,7 @@ def _slower_than_peers(
     evidence: Evidence, root: Root, slowdown: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(n_messages,) twice: which messages that the root reached are slow beside messages of their workload entry that
-    it did not reach, and which are by SLOW, for lack of these. slowdown: 0 where not done.
+    it did not reach, and which are by SLOW, for lack of these. slowdown: over that of a fair share, 0 where not done.
     """
     beside, by_ideal = np.zeros(len(slowdown), np.bool_), np.zeros(len(slowdown), np.bool_)
     reached = np.zeros(len(slowdown), np.bool_)

@@ -9,7 +9,7 @@ from fabric.render.document import Block, Document, Prose, Section, Status, wors
 from fabric.runs.rundir import RunDir
 from fabric.units import listed
 from telemetry.diagnosis.confidence import FAMILIES, UNKNOWN, to_enable, unfitted
-from telemetry.diagnosis.root import MEANINGS, Root
+from telemetry.diagnosis.root import Root
 from telemetry.diagnosis.seen import IDEAL, missing_in
 from telemetry.sources.incidents import Incident, incidents_of
 from telemetry.sources.roots_table import STATUS_OF_RANK, and_more, roots_table
@@ -46,7 +46,7 @@ def verdict(found: Sequence[Incident]) -> str:
     if not found:
         return "no root cause: no metric shows a fault"
     first = found[0].root
-    return f"{MEANINGS[first.kind].title}: {first.place}{and_more(len(found))}"
+    return f"{first.meaning.title}: {first.place}{and_more(len(found))}"
 
 
 def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False) -> Section:
@@ -84,7 +84,7 @@ def _beside(it: Incident) -> str:
 
 def _sentences(root: Root, act: str, sure: float | None, missing: frozenset[str]) -> str:
     """What it is and what to do; below UNKNOWN what is not known, and the counter that would decide."""
-    meaning, evidence = MEANINGS[root.kind], "; ".join(root.evidence)
+    meaning, evidence = root.meaning, "; ".join(root.evidence)
     if sure is None or sure >= UNKNOWN:
         return f"{root.place}: {meaning.title}. {evidence}. First: {act}."
     counter = to_enable(root.kind, missing)

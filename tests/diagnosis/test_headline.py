@@ -57,17 +57,23 @@ def test_a_queue_that_pauses_before_it_marks_is_told_with_both_numbers(tmp_path:
     assert main(["run", str(tmp_path / "scenario.yml"), "--out", str(tmp_path / "run"), "--quiet"]) == 0
     assert "  ! a queue pauses before it marks: leaf1:Ethernet0 (class 3)" in capsys.readouterr().out
     assert main(["explain", "roots", str(tmp_path / "run"), "--json"]) == 0
-    act = json.loads(capsys.readouterr().out)["roots"]["roots"][0]["act"]
+    root = json.loads(capsys.readouterr().out)["roots"]["roots"][0]
+    act = root["act"]
     assert act.startswith("mark earlier: Kmin (30MB) is not below XOFF (")
+    assert "Its price: the port was sending for 100% of that time already, so only pauses and queue go" in act
     assert "fabric diff" in act
+    assert root["hurt"]["slower"] == 0  # five that share a port take five times as long, whatever is marked
     assert main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<span class="sign">!</span>A queue pauses before it marks' in page
 
 
-@pytest.mark.parametrize(("kmin", "early"), [("1KB", True), ("100KB", False)])
-def test_marking_from_less_than_a_packet_is_the_headline(
-    kmin: str, early: bool, tmp_path: Path, capsys: Capture
+@pytest.mark.parametrize(
+    ("kmin", "control", "early"),
+    [("1KB", "dcqcn", True), ("1KB", "dctcp", True), ("1KB", "hpcc", False), ("100KB", "dcqcn", False)],
+)
+def test_marking_from_less_than_a_packet_is_the_headline_where_senders_read_marks(
+    kmin: str, control: str, early: bool, tmp_path: Path, capsys: Capture
 ) -> None:
     data = {
         "name": "early",
@@ -75,6 +81,7 @@ def test_marking_from_less_than_a_packet_is_the_headline(
                      "host_rate": "100G", "fabric_rate": "400G"},
         "switches": {"ecn": {"kmin": kmin, "kmax": "400KB", "pmax": 1}},
         "workload": [{"kind": "incast", "receiver": "host1", "senders": ["host2", "host5"], "size": "1MB"}],
+        "transport": {"cc": control},
         "run": {"duration": "10ms"},
     }  # fmt: skip
     (tmp_path / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")

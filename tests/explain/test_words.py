@@ -112,10 +112,12 @@ def test_what_a_hung_switch_lost_for_two_reasons_is_listed_by_reason() -> None:
         "drops.no_route": 7,
         "drops.injected": 5,
     }
-    hung = {"kind": "switch-crash", "objects": {"switches": ["spine1"], "carrier": "kept"}}
+    hung = {"name": "a", "kind": "switch-crash", "objects": {"switches": ["spine1"], "carrier": "kept"},
+            "start_ns": 5_000, "end_ns": 9_000, "repaired": False}  # fmt: skip
     down = {**hung, "objects": {"switches": ["spine1"], "carrier": "lost"}}
     for truth, clauses in (([hung], 1), ([down], 0), ([], 0)):
-        texts = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}, truth) if "dropped" in text]
+        summary = {"drops": {"ports": ports}, "stop": {"time_ns": 9_000}}
+        texts = [text for _, text in _drops(metrics, summary, truth) if "dropped" in text]
         assert len(texts) == 2
         assert [text.count("; at spine1, which hung, ") for text in texts] == [clauses, clauses]
         if clauses:

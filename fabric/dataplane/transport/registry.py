@@ -52,6 +52,11 @@ class Control:
     mark_changes: Kernel | None = None
     """At the receiver, with coalesced ACKs: whether to send the pending ACK before this packet is counted."""
 
+    @property
+    def reads_marks(self) -> bool:
+        """Whether its senders are told of marks, and slow down for them."""
+        return self.cnps or self.echo
+
 
 CONTROLS: Final[tuple[Control, ...]] = (
     Control(

@@ -51,6 +51,11 @@ class ControlModel:
         return registry.control_of(self.code).cnps
 
     @property
+    def reads_marks(self) -> bool:
+        """Whether its senders slow down for ECN marks."""
+        return registry.control_of(self.code).reads_marks
+
+    @property
     def title(self) -> str:
         """Name in messages."""
         return registry.control_of(self.code).title

@@ -7,6 +7,7 @@ from typing import Final
 
 from fabric.configs.buffers.headroom import nic_xoff_bytes
 from fabric.configs.network import HEEDS_NO_MARKS, WITHOUT_CNPS, Host
+from fabric.theory.marking import LEAST_ROUND_TRIP_PS
 from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
 from fabric.validate.checks.entries import buffer_roots, host_evidence, host_root, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
@@ -24,7 +25,6 @@ from fabric.validate.remedies import (
     tool_of,
 )
 
-_RTT_NS: Final = 5_000
 _PRIORITIES: Final = 8
 _RAMP: Final = 2
 """Kmax over Kmin from which a curve is no step."""
@@ -193,7 +193,7 @@ def N4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         for _, queue, bound in facts.lossless_queues(line):
             wred = facts.wred(line.device, bound)
-            need = line.port.speed_mbps * _RTT_NS // 8000
+            need = line.port.speed_mbps * LEAST_ROUND_TRIP_PS // 8_000_000
             if wred is not None and wred.curve is not None and wred.curve.min_bytes < need:
                 yield Found(
                     line.device.name,

@@ -63,6 +63,7 @@ DERIVED_FROM: Final[Mapping[str, str]] = {
     "paused()": "ports.paused",
     "watchdog_operational()": "queues.wd_state",
     "watchdog_stormed()": "queues.wd_state",
+    **dict.fromkeys(("ecn_kmin_bytes()", "ecn_kmax_bytes()", "ecn_pmax_ratio()"), ""),
     "sim_time_ps()": "",
     "configured_rate_bps()": "",
     "finished()": "",
