@@ -14,7 +14,7 @@ from bench.configs.sarif import Answer
 from tests.mistakes.mistake import LANGUAGES, Mistake, write
 from tests.mistakes.score import CASES
 
-DEFAULT_MUTANTS: Final = {10: 40, 100: 12, 1000: 3, 10_000: 1}
+DEFAULT_MUTANTS: Final = {10: 40, 100: 12, 1000: 3, 2000: 2, 4000: 1, 10_000: 1}
 """Of each language, by switches; larger fabrics take longer."""
 ANSWERS: Final = "answers.json"
 HEALTHY: Final = "working"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Final
 
 from bench.configs.make import ANSWERS, HEALTHY, fabric_of, mutants, read_answers
 from bench.configs.sarif import Answer, Scored, results, scored
@@ -32,24 +35,69 @@ class Measured:
     """Processor time of loading and checking the working fabric."""
     memory_mib: float
     """Peak of the process."""
+    prepare_s: float = 0.0
+    """Processor time of writing the files; 0: not measured."""
 
 
-def measured(language: str, size: int, count: int) -> Measured:
+Tick = Callable[[int | None], None]
+"""Called with the number of a step that begins (0: files, 1: the working fabric, then mutant after mutant), and with
+None once a second while it runs."""
+_TICK_S: Final = 1.0
+
+
+def measured(language: str, size: int, count: int, tick: Tick = lambda step: None) -> Measured:
     """One language at one size: files by one new process, runs by another, whose memory is its own.
 
     Raises: FabricError.
     """
+    found: dict[str, Any] = {"language": language, "switches": size}
     with tempfile.TemporaryDirectory(prefix="bench-configs-") as folder:
-        _python("--prepare", folder, language, str(size), str(count))
-        return _measured({"language": language, "switches": size, **json.loads(_python("--worker", folder))})
+        for words in (("--prepare", folder, language, str(size), str(count)), ("--worker", folder)):
+            for said in _python(words, tick):
+                if "step" in said:
+                    tick(said["step"])
+                else:
+                    found |= said
+    return _measured(found)
 
 
-def _python(*arguments: str) -> str:
+def _python(arguments: tuple[str, ...], tick: Tick) -> Iterator[dict[str, Any]]:
+    """What a process of this module says, line by line. It ends with the caller."""
     command = [sys.executable, "-m", "bench.configs", *arguments]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
-    if done.returncode:
-        raise FabricError(f"{' '.join(arguments)} failed: {done.stderr.strip()[-500:]}")
-    return done.stdout
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors) as child,
+    ):
+        try:
+            for line in _lines(child, tick):
+                yield json.loads(line)
+        except BaseException:
+            child.terminate()
+            raise
+        if child.wait():
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip()[-500:]
+            raise FabricError(f"{' '.join(arguments)} failed with exit code {child.returncode}: {last}")
+
+
+def _lines(child: subprocess.Popen[bytes], tick: Tick) -> Iterator[bytes]:
+    out: IO[bytes] | None = child.stdout
+    assert out is not None
+    kept = b""
+    while True:
+        if not select.select([out], [], [], _TICK_S)[0]:
+            tick(None)
+            continue
+        part = os.read(out.fileno(), 1 << 16)
+        if not part:
+            return
+        *lines, kept = (kept + part).split(b"\n")
+        yield from lines
+
+
+def say(**facts: object) -> None:
+    """One line of a process to measured()."""
+    print(json.dumps(facts), flush=True)
 
 
 def read_results(path: Path) -> list[Measured]:
@@ -64,6 +112,8 @@ def _measured(data: dict[str, Any]) -> Measured:
 
 def prepare(folder: Path, language: str, size: int, count: int) -> None:
     """Write the working fabric, the file of each mutant that differs from it, and the answers."""
+    say(step=0)
+    began = time.process_time()
     files = fabric_of(language, size)
     (folder / HEALTHY).mkdir()
     write(language, files, folder / HEALTHY)
@@ -73,16 +123,19 @@ def prepare(folder: Path, language: str, size: int, count: int) -> None:
         (folder / answer.id).mkdir()
         write(language, {name: content}, folder / answer.id)
     (folder / ANSWERS).write_text(json.dumps(answers), encoding="utf-8")
+    say(prepare_s=time.process_time() - began)
 
 
-def worker(folder: Path) -> str:
-    """What measured() reads, as JSON, from a prepared folder."""
+def worker(folder: Path) -> None:
+    """Say what measured() reads of a prepared folder."""
+    say(step=1)
     configs = folder / HEALTHY
     began = time.process_time()
     healthy = validated(configs)
     healthy_s = time.process_time() - began
     rows = []
-    for answer in read_answers(folder):
+    for number, answer in enumerate(read_answers(folder), 2):
+        say(step=number)
         (changed,) = (folder / answer.id).iterdir()
         path = configs / changed.name
         before = path.read_bytes()
@@ -92,8 +145,7 @@ def worker(folder: Path) -> str:
         rows.append(asdict(scored(answer, log, healthy, time.process_time() - began)))
         path.write_bytes(before)
     alarms = len(results(healthy)[1])
-    found = {"rows": rows, "false_alarms": alarms, "healthy_s": healthy_s, "memory_mib": peak_rss_bytes() / 2**20}
-    return json.dumps(found)
+    say(rows=rows, false_alarms=alarms, healthy_s=healthy_s, memory_mib=peak_rss_bytes() / 2**20)
 
 
 def validated(folder: Path) -> dict[str, Any]:

@@ -30,11 +30,18 @@ class Shape:
         """All of them."""
         return self.pods * (self.leaves + self.spines) + self.spines * self.cores
 
+    @property
+    def cables(self) -> int:
+        """Between switches."""
+        return self.pods * self.spines * (self.leaves + self.cores)
+
 
 SHAPES: Final = {
     10: Shape(1, 8, 2, 0),
     100: Shape(4, 20, 4, 1),
     1000: Shape(16, 54, 8, 1),
+    2000: Shape(32, 54, 8, 2),
+    4000: Shape(64, 54, 8, 4),
     10_000: Shape(160, 54, 8, 10),
 }
 _PLANNED: Final = 2
