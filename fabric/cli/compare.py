@@ -106,7 +106,7 @@ def _compare(args: argparse.Namespace, plan: StudyPlan, examined: Examined) -> i
     out = args.out or Path("studies") / plan.study.name
     with StudyProgress(sys.stderr, quiet=args.quiet) as line:
         swept = carry_out.sweep(plan, examined, how_of(args, out, line), compose_comparison)
-    _tell(args, out, examined, swept)
+    _tell(args, out, plan, examined, swept)
     for number, why in list(swept.ended.lost.items())[:3]:
         streams.say(f"run {number} is not done: {why}")
     if not swept.complete:
@@ -123,7 +123,7 @@ def _compare(args: argparse.Namespace, plan: StudyPlan, examined: Examined) -> i
     return int(bool(swept.ended.failed) or bool(swept.ended.lost))
 
 
-def _tell(args: argparse.Namespace, out: Path, examined: Examined, swept: Swept) -> None:
+def _tell(args: argparse.Namespace, out: Path, plan: StudyPlan, examined: Examined, swept: Swept) -> None:
     from fabric.render.text import console_for, print_document  # noqa: PLC0415  as in run()
     from fabric.studies.comparison import comparison_json, compose_comparison  # noqa: PLC0415
     from fabric.studies.dataset import REPORT  # noqa: PLC0415
@@ -137,6 +137,7 @@ def _tell(args: argparse.Namespace, out: Path, examined: Examined, swept: Swept)
             "status": swept.status,
             "digest": swept.digest,
             "left_out": list(examined.invalid.values()),
+            "notes": list(plan.notes),
             **as_json(swept.found),
             "comparison": comparison_json(swept.found),
         }

@@ -103,10 +103,12 @@ def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps:
         text, remedy = "has no effect where NICs choose paths: no switch hashes UDP ports", "leave it out"
         if given := [Problem(name, text, remedy) for name, value in hashed.items() if value is not None]:
             raise InputErrors("options", given)
-        from fabric.forwarding.source_route_view import explain_source_routes  # noqa: PLC0415  as in run()
+        from fabric.forwarding.source_route_view import explain_source_routes, reached_ports  # noqa: PLC0415  as in run()
 
         withdrawn = subject.routes_withdrawn(time_ps)
-        return explain_source_routes(at, subject.rates(at), query, withdrawn, _when(subject, time_ps), ports=args.json)
+        nics = (query.nic,) if args.nic is not None else reached_ports(at.fabric, query.src, query.dst)
+        title = _when(subject, time_ps)
+        return explain_source_routes(at, subject.rates(at), query, nics, withdrawn, title, ports=args.json)
     return explain_path(at, subject.rates(at), query, _when(subject, time_ps), ports=args.json)
 
 

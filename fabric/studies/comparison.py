@@ -16,6 +16,7 @@ import yaml
 from fabric.errors import InputErrors, Problem
 from fabric.render.document import Column, Document, Picture, Prose, Section, Status, Table, Value
 from fabric.scenario.compile.controls import CONTROLS
+from fabric.scenario.compile.recovery import SOURCE_ROUTED
 from fabric.scenario.schema.expectations import summary_key
 from fabric.studies.analysis import Analysis, CellFigures
 from fabric.studies.design import Point
@@ -56,11 +57,15 @@ BALANCERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "spray": {"switches.load_balancing": "spray"},
     "adaptive": {"switches.load_balancing": "adaptive"},
     "adaptive-notices": {"switches.load_balancing": "adaptive", "switches.congestion_notices": "50KB"},
-    "source-routed": {"switches.load_balancing": "source-routed"},
+    SOURCE_ROUTED: {"switches.load_balancing": SOURCE_ROUTED},
 }
 """Name -> the fields that it sets; e-ecmp hashes the destination queue pair as well, adaptive-notices has congestion
 notices (docs/load-balancing.md).
 """
+
+
+_ROUTES: Final = "transport.source_routes"
+"""What NICs alone read that choose paths; every other balancer refuses it."""
 
 
 def comparison_of(
@@ -97,7 +102,16 @@ def comparison_of(
         "repetitions": {"seeds": seeds},
         "measures": list(MEASURES),
     }
-    return build_study(raw, Path("comparison"), yaml.safe_dump(raw, sort_keys=False))
+    file = Path("comparison")
+    plan = build_study(raw, file, yaml.safe_dump(raw, sort_keys=False))
+    routed = [it.name for it in plan.workloads if (it.data.get("transport") or {}).get("source_routes") is not None]
+    others = [name for name in balancers if name != SOURCE_ROUTED]
+    if not routed or not others:
+        return plan
+    for name in others:
+        parameters["balance"]["cases"][name][_ROUTES] = None
+    note = f"{_ROUTES} of {', '.join(routed)} is left out with {', '.join(others)}: only {SOURCE_ROUTED} has it"
+    return replace(build_study(raw, file, yaml.safe_dump(raw, sort_keys=False)), notes=(note,))
 
 
 def with_measures(plan: StudyPlan) -> StudyPlan:
@@ -201,6 +215,7 @@ def compose_comparison(found: Analysis, left_out: Mapping[int, str], *, complete
         text = f"{count(len(left_out), 'combination')} left out, being no valid scenario: {why}"
         reasons.append(Prose(text, Status.WARNING))
     tails = [it for it in best if it.measure == _TAIL]
+    reasons += [Prose(note) for note in found.plan.notes]
     sections = [
         Section("best", "Best of each measure", (_best_table(best),) if best else ()),
         *(
@@ -213,7 +228,11 @@ def compose_comparison(found: Analysis, left_out: Mapping[int, str], *, complete
         title=found.plan.study.name,
         subtitle=f"{count(len(found.plan.points), 'point')}, {count(len(found.plan.workloads), 'workload')}, "
         f"{count(found.runs, 'run')}",
-        status=Status.WARNING if reasons else Status.GOOD if any(it.differs for it in tails) else Status.NEUTRAL,
+        status=Status.WARNING
+        if any(it.status is Status.WARNING for it in reasons)
+        else Status.GOOD
+        if any(it.differs for it in tails)
+        else Status.NEUTRAL,
         verdict=_verdict(best),
         reasons=(*reasons, *_elsewhere(best)),
         sections=tuple(it for it in sections if it.blocks),

@@ -74,6 +74,8 @@ class StudyPlan:
     """Of a search: where the chosen point is compared, too."""
     search: bool = False
     """Whether points are chosen by a search (tune.py), and not by the design."""
+    notes: tuple[str, ...] = ()
+    """What was changed in its scenarios, in sentences."""
 
     @property
     def cells(self) -> Iterator[Cell]:

@@ -1,7 +1,8 @@
 """Source routes: the shortest paths from a switch to a host, as the egress ports of the switches on the way.
 
 A NIC that chooses among them sends to all first hops in turn, because consecutive routes differ in the first hop, and
-only then in the second. From a leaf of several planes that is the plane (decisions/0168).
+only then in the second. From a leaf of several planes that is the plane (decisions/0168). Where each port of a NIC
+leads to another plane, the port is the first hop (decisions/0176).
 """
 
 from __future__ import annotations
@@ -17,6 +18,28 @@ from fabric.topology.paths import DELIVER, UNREACHABLE, EcmpTable
 
 MOST: Final = 256
 """Routes from a switch to a class of hosts. Multipath NICs keep up to 256 paths (entropy values) a queue pair."""
+
+
+def switches_from_ports(
+    fabric: Fabric, table: EcmpTable, src: NDArray[np.int64], dst: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """(n, most ports of a host) switches on the way from a port of host `src`, by its index, to `dst`; 0: no way."""
+    first = np.array([host.first_port for host in fabric.hosts], np.int64)
+    count = np.array([host.n_ports for host in fabric.hosts], np.int64)
+    peer = np.array([fabric.ports[port.peer].node for port in fabric.ports], np.int64)
+    index = np.arange(count.max(initial=1))
+    port = np.minimum(first[src][:, None] + index, len(fabric.ports) - 1)
+    switches = table.distance[peer[port], table.class_of_host[dst][:, None]].astype(np.int64) + 1
+    used = index < count[src][:, None]
+    if len(fabric.networks) > 1:
+        ends, of = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
+        towards = [fabric.ports_towards(*pair) for pair in ends.T.tolist()]
+        start, stop = (
+            np.array(side, np.int64)[of.reshape(-1)][:, None]
+            for side in zip(*((it.start, it.stop) for it in towards), strict=True)
+        )
+        used &= (port >= start) & (port < stop)
+    return np.where(used, np.maximum(switches, 0), 0)
 
 
 class SourceRoutes:

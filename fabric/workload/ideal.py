@@ -4,6 +4,9 @@ From posting to the arrival of the last ACK at the sender. Store and forward at 
 (frame + wire overhead) at the link's rate, rounded up to whole picoseconds; each hop adds propagation and the latency
 of the receiving device. The path is the fastest of the shortest paths. Not included: windows, congestion control, the
 choice of ECMP.
+
+A queue pair whose packets leave by several NIC ports in turn has as many such paths, taken to be alike: a packet leaves
+one gap at the sum of the ports' rates after the one before (host/nic_ports), and follows those of its own port.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.dataplane.state.codes import Semantics
+from fabric.dataplane.state.codes import RouteChoice, Semantics
+from fabric.dataplane.state.fill_routes import reached
 from fabric.dataplane.state.params import EngineParams
 from fabric.dataplane.state.timing import serialisation_row
 from fabric.topology.model import Fabric
@@ -33,6 +37,28 @@ class Paths:
     """(n, max hops) port that sends; the first is the host's own."""
     hops: Ints
     """(n,) links on the path."""
+
+
+@dataclass(frozen=True)
+class NicShare:
+    """The NIC ports by which each queue pair's packets leave in turn."""
+
+    ports: Ints
+    """(n,) how many."""
+    line_bps: Ints
+    """(n,) the sum of their rates."""
+
+
+def nic_share(fabric: Fabric, params: EngineParams, routes: EcmpTable) -> NicShare:
+    """What each queue pair has of its NIC: one port, or all that reach its receiver (host/nic_ports)."""
+    pairs = params.queue_pairs
+    rate = np.array([fabric.links[port.link].rate_bps for port in fabric.ports], np.int64)
+    if params.source_routes is None or params.source_routes.choice is not RouteChoice.PACKET:
+        return NicShare(np.ones(len(pairs.src), np.int64), rate[pairs.port])
+    reach = reached(fabric, routes, pairs)[: len(pairs.src)]
+    first = np.array([host.first_port for host in fabric.hosts], np.int64)[pairs.src]
+    port = np.where(reach, first[:, None] + np.arange(reach.shape[1]), first[:, None])
+    return NicShare(reach.sum(axis=1), np.where(reach, rate[port], 0).sum(axis=1))
 
 
 def ideal_fct_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Ints:
@@ -69,7 +95,8 @@ def _ideal_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None, qp
     forward = _paths(fabric, params, routes, pairs.dst, pairs.port)
     back_port = _arrival_port(fabric, forward, pairs.dst)
     backward = _paths(fabric, params, routes, pairs.src, back_port)
-    return _complete(fabric, params, forward, backward, qp, size_bytes)
+    share = nic_share(fabric, params, routes)
+    return _complete(fabric, params, forward, backward, share, qp, size_bytes)
 
 
 def base_rtt_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable) -> Ints:
@@ -78,7 +105,8 @@ def base_rtt_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable) -> Ints
     forward = _paths(fabric, params, routes, pairs.dst, pairs.port)
     backward = _paths(fabric, params, routes, pairs.src, _arrival_port(fabric, forward, pairs.dst))
     every = np.arange(len(pairs.src))
-    return _complete(fabric, params, forward, backward, every, params.payload_of_qps())
+    share = nic_share(fabric, params, routes)
+    return _complete(fabric, params, forward, backward, share, every, params.payload_of_qps())
 
 
 @dataclass(frozen=True)
@@ -207,18 +235,18 @@ def _overlay(params: EngineParams, paths: Paths) -> NDArray[np.bool_]:
 
 
 def _complete(
-    fabric: Fabric, params: EngineParams, forward: Paths, backward: Paths, qp: Ints, size_bytes: Ints
+    fabric: Fabric, params: EngineParams, forward: Paths, backward: Paths, share: NicShare, qp: Ints, size_bytes: Ints
 ) -> Ints:
     frames, every = params.frames, params.transport.ack_every_packets
     payload = params.payload_of_qps()[qp]
     packets = np.maximum(-(-size_bytes // payload), 1)
     rest = size_bytes - (packets - 1) * payload
-    arrive_last = _data_ps(fabric, params, forward, qp, packets, rest)
+    arrive_last = _data_ps(fabric, params, forward, share, qp, packets, rest)
     # The ACK before the last one may still be on a link when the last one needs it (tiny last packets).
     before = packets - 1
-    has_before = (before > 0) & (before % every == 0)
+    has_before = (before > 0) & (before % every == 0) & (share.ports[qp] == 1)
     arrive_before = np.where(
-        has_before, _data_ps(fabric, params, forward, qp, np.maximum(before, 1), payload), -_FAR // 2
+        has_before, _data_ps(fabric, params, forward, share, qp, np.maximum(before, 1), payload), -_FAR // 2
     )
     rate, delay, _ = _link_columns(fabric, params)
     valid = backward.port >= 0
@@ -231,8 +259,48 @@ def _complete(
     return np.where((forward.hops[qp] > 0) & (backward.hops[qp] > 0), done, -1)
 
 
-def _data_ps(fabric: Fabric, params: EngineParams, paths: Paths, qp: Ints, packets: Ints, last_payload: Ints) -> Ints:
-    """Arrival of the last of `packets` frames of which the first has a RETH and the last carries `last_payload`."""
+def _data_ps(
+    fabric: Fabric, params: EngineParams, paths: Paths, share: NicShare, qp: Ints, packets: Ints, last_payload: Ints
+) -> Ints:
+    """Arrival of all of `packets` frames of which the first has a RETH and the last carries `last_payload`."""
+    begins = np.ones(len(qp), np.bool_)
+    whole = _one_path_ps(fabric, params, paths, qp, packets, last_payload, begins)
+    several = share.ports[qp] > 1
+    if not several.any():
+        return whole
+    spread = _in_turn_ps(fabric, params, paths, share, qp, packets, last_payload)
+    return np.where(several, spread, whole)
+
+
+def _in_turn_ps(
+    fabric: Fabric, params: EngineParams, paths: Paths, share: NicShare, qp: Ints, packets: Ints, last_payload: Ints
+) -> Ints:
+    """The same over all ports of the NIC in turn: the later of the last frame and the one before, each behind the other
+    frames of its port.
+    """
+    full, n_ports = params.payload_of_qps()[qp], share.ports[qp]
+    head = params.frames.data_header_bytes + _overheads(fabric, params)[paths.port[qp, 0]]
+    gap, first_gap = (_tx_ps(params, head + more + full, share.line_bps[qp]) for more in (0, params.frames.reth_bytes))
+    found = np.zeros(len(qp), np.int64)
+    for frame, carried in ((np.maximum(packets - 2, 0), full), (packets - 1, last_payload)):
+        # The first frame of this one's port, and how many frames leave by that port until this one.
+        first, behind = frame % n_ports, frame // n_ports + 1
+        begun = np.where(first > 0, first_gap + (first - 1) * gap, 0)
+        size = np.where(packets == 1, last_payload, carried)
+        found = np.maximum(found, begun + _one_path_ps(fabric, params, paths, qp, behind, size, first == 0))
+    return found
+
+
+def _one_path_ps(
+    fabric: Fabric,
+    params: EngineParams,
+    paths: Paths,
+    qp: Ints,
+    packets: Ints,
+    last_payload: Ints,
+    begins: NDArray[np.bool_],
+) -> Ints:
+    """Arrival of the last of `packets` frames, all of them on one path; begins: the first one has a RETH."""
     rate, delay, _ = _link_columns(fabric, params)
     frames = params.frames
     valid = paths.port >= 0
@@ -244,13 +312,15 @@ def _data_ps(fabric: Fabric, params: EngineParams, paths: Paths, qp: Ints, packe
     first = np.where(valid, _tx_ps(params, head + frames.reth_bytes + payload + extra, rates), 0)
     middle = np.where(valid, _tx_ps(params, head + payload + extra, rates), 0)
     fixed = np.where(valid, delay[paths.port], 0).sum(axis=1)[qp]
-    reth = np.where(packets == 1, frames.reth_bytes, 0)
+    reth = np.where((packets == 1) & begins, frames.reth_bytes, 0)
     last = np.where(valid[qp], _tx_ps(params, head[qp] + (reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
     n_hops = paths.port.shape[1]
     # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along
     # the first frame to hop p, down through the middle frames between p and q, and right along the last frame from q.
     suffix = np.cumsum(last[:, ::-1], axis=1)[:, ::-1]
     prefix = np.cumsum(first, axis=1)[qp]
+    if not begins.all():
+        prefix = np.where(begins[:, None], prefix, np.cumsum(middle, axis=1)[qp])
     middles = np.maximum(packets - 2, 0)
     best = np.where(packets == 1, suffix[:, 0], 0)
     some, many = packets >= 2, packets >= 3
@@ -280,5 +350,5 @@ def ideal_arrival_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | N
     payload = params.payload_of_qps()[messages.qp]
     packets = np.maximum(-(-messages.size_bytes // payload), 1)
     rest = messages.size_bytes - (packets - 1) * payload
-    arrival = _data_ps(fabric, params, forward, messages.qp, packets, rest)
+    arrival = _data_ps(fabric, params, forward, nic_share(fabric, params, routes), messages.qp, packets, rest)
     return np.where(forward.hops[messages.qp] > 0, arrival, -1)

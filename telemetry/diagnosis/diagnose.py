@@ -146,8 +146,8 @@ def _follows(root: Root, causes: Sequence[Root]) -> bool:
 
 
 def _cuts_off(view: View, cause: Root) -> bool:
-    """Whether nobody has a route to some host any more: its only switch is down, hangs, or lost every session. Then
-    every other switch discards what is for that host.
+    """Whether no switch has a route to some host any more, because the only switch of that host is down, hangs, or lost
+    every session. Then every other switch discards packets for that host.
     """
     if cause.kind is Kind.BGP_DOWN:
         peers = {labels["peer"] for labels, _ in view.series(_PEER_STATE, device=cause.device)}

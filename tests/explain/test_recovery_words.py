@@ -71,7 +71,7 @@ def test_reordering_that_is_taken_for_loss_is_a_problem_with_its_remedy(tmp_path
 def test_losses_of_a_queue_pair_that_keeps_its_source_route_are_no_reordering(
     tmp_path: Path, choice: str, spray: bool
 ) -> None:
-    routes = {"choice": choice, "withdrawal": "50us"}
+    routes = {"choice": choice, "withdrawal": "20us"}
     run = simulated(
         tmp_path,
         switches={"load_balancing": "source-routed"},

@@ -358,6 +358,16 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
             ),
         ),
     ],
+    "V19/nic-ports": [
+        Mutant(
+            "NICs withdraw routes 5 % later",
+            params(lambda it: replace(it, source_routes=SourceRouteParams(RouteChoice.PACKET, 105 * 10**6))),
+        ),
+        Mutant(
+            "a queue pair keeps one port",
+            params(lambda it: replace(it, source_routes=SourceRouteParams(RouteChoice.QUEUE_PAIR, 100 * 10**6))),
+        ),
+    ],
     "V18/routes": [
         Mutant(
             "a leaf without hosts of the VNI",

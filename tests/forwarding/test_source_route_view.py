@@ -124,3 +124,39 @@ def test_a_route_of_six_switches_is_refused() -> None:
     }
     with pytest.raises(InputErrors, match="the route from h1 to h2 passes 6 switches; one address holds 5"):
         compile_scenario(build_scenario(tree, Path("chain.yml")))
+
+
+def two_ports(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["path", *words, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_routes_of_all_nic_ports_are_listed_in_turn(capsys: pytest.CaptureFixture[str]) -> None:
+    document = two_ports(capsys, "host9", "host1", "source-routes-planes")
+    ports = [row["path"].split(" → ")[1].split(":")[0] for row in rows(document)]
+    assert ports == ["tor2a", "tor2b"] * 4
+    assert document["verdict"] == "8 routes over 2 NIC ports: each packet takes the next of 8."
+    alone = two_ports(capsys, "host9", "host1", "source-routes-planes", "--nic", "eth1")
+    assert [row["path"].split(" → ")[1].split(":")[0] for row in rows(alone)] == ["tor2b"] * 4
+
+
+def test_a_dead_port_is_lost_to_others_until_it_is_withdrawn_and_not_used_by_its_own_nic(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    towards, own = (
+        two_ports(capsys, *ends, "source-routes-planes", "--at", "220us")
+        for ends in (("host9", "host1"), ("host1", "host9"))
+    )
+    assert "4 of 8 packets are lost, as at tor1a:Ethernet0" in towards["verdict"]
+    assert own["verdict"] == "8 routes over 2 NIC ports: each packet takes the next of 4."
+    assert sum(row["state"].startswith("not used; host1:eth0") for row in rows(own)) == 4
+    after = two_ports(capsys, "host9", "host1", "source-routes-planes", "--at", "250us")
+    assert after["verdict"] == "8 routes over 2 NIC ports: each packet takes the next of 4; 4 withdrawn."
+
+
+def test_a_queue_pair_is_counted_at_the_port_that_it_keeps(capsys: pytest.CaptureFixture[str]) -> None:
+    by_pair = ("--set", "transport.source_routes.choice=queue-pair", "--at", "250us")
+    both = rows(two_ports(capsys, "host9", "host1", "source-routes-planes", *by_pair))
+    alone = rows(two_ports(capsys, "host9", "host1", "source-routes-planes", *by_pair, "--nic", "eth1"))
+    assert sum(row["queue_pairs"] for row in both) == sum(row["queue_pairs"] for row in alone) == 1

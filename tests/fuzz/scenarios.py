@@ -123,6 +123,8 @@ def _source_routes(world: World, written: dict[str, Any], *, possible: bool) -> 
     if world.choose.chance(3):
         return
     overrides = switches.get("overrides", ())
+    if switches.get("load_balancing") == "source-routed" and world.choose.chance(97):
+        written.get("transport", {}).pop("nic_port", None)
     refused = not possible or max(world.fabric.scale_up_ports, default=-1) >= 0
     if refused and switches.get("load_balancing") == "source-routed":
         switches["load_balancing"] = "ecmp"

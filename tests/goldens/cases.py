@@ -246,6 +246,21 @@ CASES: Final[Mapping[str, Tree]] = {
         "switches": {"load_balancing": "source-routed"},
         "transport": {"source_routes": {"choice": "queue-pair"}},
     },
+    "source-routed-nic-ports": {
+        **CLOS,
+        "topology": {
+            "kind": "dual-tor",
+            "racks": 2,
+            "hosts_per_rack": 4,
+            "spines": 4,
+            "planes": 2,
+            "host_rate": "100G",
+            "fabric_rate": "100G",
+        },
+        "switches": {"load_balancing": "source-routed"},
+        "transport": {"source_routes": {"withdrawal": "20us"}, "retransmit_timeout": "200us"},
+        "faults": [{"kind": "link-down", "link": "host1--tor1a", "at": "10us", "until": "60us"}],
+    },
     "weighted": {
         **CLOS,
         "topology": {**CLOS["topology"], "link_overrides": [{"a": "*", "b": "superspine1", "rate": "50G"}]},

@@ -51,6 +51,18 @@ def test_every_combination_is_a_valid_scenario() -> None:
     assert not examine(made).invalid
 
 
+def test_source_routes_of_a_scenario_are_left_out_with_other_balancers_and_this_is_said() -> None:
+    made = with_measures(comparison_of([Path("source-routes")], [], ["ecmp", "spray", "source-routed"], 1))
+    assert not examine(made).invalid
+    note = "transport.source_routes of source-routes is left out with ecmp, spray: only source-routed has it"
+    assert made.notes == (note,)
+    document = compose_comparison(found(made, [[10], [20], [30]]), {}, complete=True)
+    assert [it.text for it in document.reasons] == [note]
+    assert document.status is not Status.WARNING
+    assert not comparison_of([Path("source-routes")], ["dcqcn", "none"], [], 1).notes
+    assert not comparison_of([Path("incast")], [], ["ecmp", "source-routed"], 1).notes
+
+
 def test_little_is_best_of_times_and_much_of_goodput() -> None:
     of = plan(["dcqcn", "dctcp", "none"], [])
     (least,) = bests(found(of, [[20], [10], [30]]))

@@ -114,7 +114,7 @@ def _(edit: e.LinkRate, state: State, fabric: Fabric, params: EngineParams, rate
         device = int(row["node"])
         change_speed(state, device, port, edit.time_ps, quantum_ps(edit.rate_bps))
         if fabric.nodes[device].is_host:
-            change_line(state, device, port, edit.time_ps, edit.rate_bps)
+            change_line(state, device, port, edit.time_ps)
 
 
 @apply.register

@@ -31,7 +31,7 @@ from fabric.dataplane.engine.edits import (
 )
 from fabric.dataplane.engine.fib import FibWriter
 from fabric.dataplane.engine.holds import Holds
-from fabric.dataplane.engine.kernels import catch_up_rates, level_packets
+from fabric.dataplane.engine.kernels import catch_up_rates, change_ports, level_packets
 from fabric.dataplane.engine.ordering import in_order, joined
 from fabric.dataplane.engine.parallel.workers import WorkerPool
 from fabric.dataplane.engine.sequential import run_sequential
@@ -282,6 +282,9 @@ class Emulator:
             for link in edit.links:
                 self._notice(link, up=bool(self.state.ports[self.fabric.links[link].a]["up"]))
             withdraw(self.state, self.fabric, self.params, self._noticed_down)
+            if self.state.config[0]["nic_ports"] > 1:
+                for host in np.unique(self.params.queue_pairs.src).tolist():
+                    change_ports(self.state, host, edit.time_ps)
         elif isinstance(edit, FloodList):
             self.state = set_flood_list(self.state, edit.switch, edit.segment, edit.vteps)
         elif isinstance(edit, VtepRoutes):

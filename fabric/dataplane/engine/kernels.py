@@ -33,10 +33,19 @@ def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
 
 
 @entry
-def change_line(state: State, device: int, port: int, now_ps: int, line_bps: int) -> None:
+def change_line(state: State, device: int, port: int, now_ps: int) -> None:
     """A host's port has another speed: its queue pairs follow."""
     wire.enter(state, device)
-    nic.change_line(state, device, port, now_ps, line_bps)
+    nic.change_line(state, device, port, now_ps)
+    calendar.note_first(state, device)
+    wire.settle(state)
+
+
+@entry
+def change_ports(state: State, device: int, now_ps: int) -> None:
+    """Other ports of a host's NIC have routes than before: its queue pairs follow."""
+    wire.enter(state, device)
+    nic.change_ports(state, device, now_ps)
     calendar.note_first(state, device)
     wire.settle(state)
 

@@ -176,7 +176,7 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         if qp < 0:
             _schedule_wake(state, device, now_ps)
             return
-        packet = sender.make_packet(state, device, qp, now_ps)
+        packet = sender.make_packet(state, device, port, qp, now_ps)
         size_bytes = i64(state.packets[packet]["size"])
         tc = i64(state.packets[packet]["tc"])
         state.queues[u(port * 8 + tc)]["sent_pkts"] += 1

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.dataplane.host import scoreboard, source_route, transfers
+from fabric.dataplane.host import nic_ports, scoreboard, source_route, transfers
 from fabric.dataplane.state import calendar, pool, semantics, trace
 from fabric.dataplane.state.codes import (
     INFINITY_PS,
@@ -161,8 +161,8 @@ def _count_resend(state: State, device: int, qp: int) -> None:
 
 
 @hot
-def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
-    """Build the next packet of a queue pair that has work."""
+def make_packet(state: State, device: int, port: int, qp: int, now_ps: int) -> np.uint32:
+    """Build the next packet of a queue pair that has work; it leaves by `port`."""
     row, config = state.qps[u(qp)], state.config[law(state, qp)]
     if i64(config["recovery"]) & 1 and is_recovering(state, qp):
         psn = _next_hole(state, qp)
@@ -198,7 +198,7 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"] = row["dscp"], row["tc"], _ECT0, config["initial_ttl"]
     frame["unseen_hops"] = 0
     if config["route_choice"] != 0:
-        source_route.encapsulate(state, device, i64(row["port"]), packet, qp)
+        source_route.encapsulate(state, device, port, packet, qp)
     hooks.stamp(state, qp, packet, now_ps)
     row["sent_pkts"] += 1
     if config["recovery"] == _OUT_OF_ORDER:
@@ -217,7 +217,9 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
 @hot
 def pace(state: State, device: int, qp: int, size_bytes: int, serialisation_ps: int, now_ps: int) -> None:
     """After a departure at now_ps: the earliest next one."""
-    state.qps[u(qp)]["available_ps"] = hooks.sent(state, device, qp, size_bytes, serialisation_ps, now_ps)
+    at_line_ps = nic_ports.at_line_ps(state, qp, size_bytes, serialisation_ps)
+    waited_ps = nic_ports.waited_ps(state, qp, now_ps, at_line_ps)
+    state.qps[u(qp)]["available_ps"] = hooks.sent(state, device, qp, size_bytes, at_line_ps, now_ps) - waited_ps
 
 
 @kernel
@@ -234,7 +236,7 @@ def post(state: State, device: int, message: int, now_ps: int) -> int:
     row["base_psn"] = pair["posted_psn"]
     row["next"] = 0
     if pair["line_bps"] == 0:
-        pair["line_bps"] = state.ports[pair["port"]]["rate_bps"]
+        pair["line_bps"] = nic_ports.line_bps(state, device, qp)
         hooks.start(state, qp)
     if pair["msg_head"] == 0:
         pair["msg_head"] = message

@@ -181,6 +181,7 @@ def build(
         route_ports=t.rows(1, np.uint32),
         route_set_of=t.rows(1, np.uint32),
         route_turns=t.rows(1, np.uint32),
+        nic_ports=t.rows(1, t.NIC_PORTS),
         losses=t.rows(1, t.LOSS),
         storms=t.rows(1, t.STORM),
         shares=t.rows(1 + sum(len(port.egress_shares) for port in params.ports), t.SHARE),
@@ -440,6 +441,7 @@ def _config(
         "egress_detail": params.egress_detail,
         "notices": fill_notices.used(params),
         "route_choice": RouteChoice.NONE if params.source_routes is None else params.source_routes.choice,
+        "nic_ports": 1,
     }
     if vxlan is not None:
         values |= {

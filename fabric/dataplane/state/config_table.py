@@ -58,6 +58,8 @@ CONFIG = table(
     ("egress_detail", I8),
     ("notices", I8),             # 1: a switch sends congestion notices (dataplane/switch/notice.py)
     ("route_choice", I8),        # codes.RouteChoice of NICs
+    ("nic_ports", I8),           # most ports of a NIC, if packets of a queue pair leave by several; else 1
+    #                                                                                      writer: fill_routes
     ("n_l3", I8),                # tenants that route between subnets; 0: their tables are not read
     ("n_messages", I8),          # rows of MESSAGE of the run's single messages; later rows are those of transfers
     ("n_transfers", I8),

@@ -49,6 +49,8 @@ those of earlier versions: tx_bytes has what they count.
 """
 SOURCE_ROUTES = ("route_sets", "routes", "route_turns")
 """Also observable where NICs choose paths, with these counters of hosts."""
+NIC_PORTS = ("nic_ports",)
+"""Also observable where packets of one queue pair leave by several ports of a NIC."""
 _OF_SOURCE_ROUTES = ("source_routed_pkts", "routes_withdrawn")
 _OF_RECOVERY = (
     "out_of_order_pkts",
@@ -142,6 +144,7 @@ def digest(state: State) -> str:
         *series,
         *(NOTICES if state.config[0]["notices"] else ()),
         *(SOURCE_ROUTES if state.config[0]["route_choice"] else ()),
+        *(NIC_PORTS if state.config[0]["nic_ports"] > 1 else ()),
     ):
         table = getattr(state, name)
         skipped = _POINTERS.get(name, ())

@@ -337,6 +337,12 @@ ROUTE = table(  # (routes,) or (1,)                                             
     ("withdrawn", U1),
     ("order", U4),               # by place in the set: its routes (row - first), those to choose from first
 )
+NIC_PORTS = table(  # (2 * n_qps,) or (1,) data of each queue pair, then its answers; bitmaps by port of the NIC
+    ("reach", I8),               # ports from which a route leads to the destination             writer: fill_routes
+    ("line", I8),                # those whose rates add up to its line rate                     writer: fill_routes
+    ("live", I8),                # those that packets may leave by now                           writer: fill_routes
+    ("port", U4),                # of the next packet                  writer: host/nic_ports, of its sender's device
+)
 NOTICED = table(("drain_ps", I8), ("until_ps", I8))  # of a port of the peer: what its last notice adds, until when
 SEGMENT = table(  # (n_switches * n_vnis,) a layer-2 VNI at a leaf                        owner: the leaf
     ("suppress", U1),            # answer ARP for known targets (RFC 7432 section 10)      writer: build, edits
@@ -509,7 +515,9 @@ class _Tables(NamedTuple):
     routes: Table  # ROUTE
     route_ports: NDArray[np.uint32]  # egress ports of all source routes
     route_set_of: NDArray[np.uint32]  # (n_switches * n_hosts,) or (1,) row of route_sets, by switch and host; 0: none
-    route_turns: NDArray[np.uint32]  # (2 * n_qps,) or (1,) next route of data, then of answers  owner: their sender
+    route_turns: NDArray[np.uint32]  # (2 * n_qps * CONFIG.nic_ports,) or (1,) next route of data, then of answers, by
+    # port of the NIC  owner: their sender
+    nic_ports: Table  # NIC_PORTS
     losses: Table  # LOSS
     shares: Table  # SHARE
     shapers: Table  # shaper_tables.SHAPER

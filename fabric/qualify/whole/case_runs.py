@@ -54,7 +54,7 @@ class FabricCaseRun(Report):
         names = {demand.left.name for it in mine for demand in it.demands}
         notes = untried(self.trial, names)
         if self.subject.pair_per_message:
-            notes.append(f"every message has a queue pair of its own in model {self.subject.model}")
+            notes.append(f"every message has a separate queue pair in model {self.subject.model}")
         return [*self.subject.not_lowered, *(f"{self.case.case}: {it}" for it in notes)]
 
     @property

@@ -101,7 +101,7 @@ def _without(tree: dict[str, Any], kept: dict[str, list[int]], places: Iterable[
         touched |= {f"{name}[{kept[name][row]}]" for row in rows if row < len(kept.get(name, ()))}
         tree[name] = [it for row, it in enumerate(tree[name]) if row not in rows]
         kept[name] = [it for row, it in enumerate(kept[name]) if row not in rows]
-    if not tree.get("workload") and "workload" in kept:  # a scenario without traffic is a problem of its own
+    if not tree.get("workload") and "workload" in kept:  # a scenario without traffic is refused
         tree["workload"], kept["workload"] = [{"kind": "permutation", "size": "1MB"}], [_NO_ENTRY]
     return bool(entries) or bool(touched)
 

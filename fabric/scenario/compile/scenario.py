@@ -29,7 +29,7 @@ from fabric.scenario.compile.ns3_rdma_lower import ns3_rdma_flows, ns3_rdma_sett
 from fabric.scenario.compile.recovery import recovery_of, source_routed, takes_reordering_for_loss
 from fabric.scenario.compile.routing import control_plan
 from fabric.scenario.compile.scale_up import has_scale_up, scale_up_ports, scale_up_problems, unit_bytes, with_units
-from fabric.scenario.compile.source_routes import mixed, unnamed
+from fabric.scenario.compile.source_routes import begun, mixed, unnamed
 from fabric.scenario.compile.streams import check_streams, compile_streams
 from fabric.scenario.compile.tenancy import Tenancy, check_tenants, tenancy_of
 from fabric.scenario.compile.traffic import Traffic, check_reachable, dscp_by_priority
@@ -389,12 +389,20 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     if has_scale_up(fabric):
         queue_pairs = with_units(fabric, queue_pairs, frame, unit)
     multihomed = any(len(fabric.network_ports(host.id)) > 1 for host in fabric.hosts)
-    if scenario.transport.nic_port not in {None, defaults["transport"]["nic_port"]} and not multihomed:
-        problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))
+    if scenario.transport.nic_port not in {None, defaults["transport"]["nic_port"]}:
+        if not multihomed:
+            problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))
+        elif source_routed(scenario):
+            text = (
+                "has no effect with load_balancing: source-routed: a queue pair takes the routes of all ports in turn"
+            )
+            problems.append(Problem(f"{path}transport.nic_port", text, "remove it, or use another load_balancing"))
     bgp = scenario.bgp
     if bgp is not None and scenario.vxlan is not None and bgp.bond_delay != BgpSpec().bond_delay and not multihomed:
         problems.append(Problem(f"{path}bgp.bond_delay", "has no effect: every host has one port", "remove it"))
     routes = equal_cost_ports(fabric)
+    if source_routed(scenario):
+        queue_pairs = begun(fabric, seed, routes, queue_pairs)
     problems += check_reachable(fabric, routes, queue_pairs, path)
     if source_routed(scenario):
         problems += unnamed(fabric, routes, queue_pairs, path)

@@ -21,7 +21,7 @@ from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
 from fabric.units import PS_PER_S
-from fabric.workload.ideal import base_rtt_ps
+from fabric.workload.ideal import base_rtt_ps, nic_share
 
 _PS_PER_NS: Final = 1000
 
@@ -46,8 +46,8 @@ def with_window(scenario: Scenario, fabric: Fabric, params: EngineParams, routes
     and Swift. Swift's window is NIC rate times its largest target, CUBIC's a constant.
 
     All are maxima over the queue pairs: one full packet to the receiver and its ACK back on an idle fabric, at the
-    rate of the sender's port. Source: HPCC run.py (HAS_WIN, VAR_WIN, GLOBAL_T 1), whose round trips do not include the
-    latency of devices.
+    rate of the sender's port, or of all its ports where a queue pair uses them in turn. Source: HPCC run.py (HAS_WIN,
+    VAR_WIN, GLOBAL_T 1), whose round trips do not include the latency of devices.
     """
     transport = replace(params.transport, variable_window=varies_window(scenario))
     if transport.cubic is not None:
@@ -61,9 +61,7 @@ def with_window(scenario: Scenario, fabric: Fabric, params: EngineParams, routes
     if len(params.queue_pairs.src) and (brings_window(scenario) or grows or measures):
         rtt_ps = base_rtt_ps(fabric, params, routes)
         if brings_window(scenario):
-            rates = np.array(
-                [fabric.links[fabric.ports[port].link].rate_bps for port in params.queue_pairs.port], np.int64
-            )
+            rates = nic_share(fabric, params, routes).line_bps
             times_ps = rtt_ps if swift is None else swift.largest_target_ps(_most_switches(params, routes))
             transport = replace(transport, window_bytes=int(np.ceil((rates / PS_PER_S * times_ps / 8).max())))
         if dctcp is not None and grows:

@@ -270,7 +270,9 @@ class TransportSpec(Strict):
         None, description="Choice of paths by NICs; with load_balancing: source-routed."
     )
     nic_port: Literal["rail", "hash"] | None = Field(
-        None, description="Port of multi-homed hosts: rail takes them in turn per pair of hosts; hash by UDP port."
+        None,
+        description="Port of multi-homed hosts: rail takes them in turn per pair of hosts; hash by UDP port. "
+        "load_balancing: source-routed uses all ports.",
     )
 
 

@@ -306,26 +306,20 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         speeds.setdefault((line.device.name, wred.name), {})[line.port.name] = speed, line.port.where
         usual = speed // 1000 * _BYTES_PER_GBPS
         if (whole := mmu_bytes(line.device)) is not None and curve.min_bytes >= whole:
-            yield Found(
-                line.device.name,
-                f"{line.port.name}|{queue}",
-                f"Kmin {curve.min_bytes} B is not reached: the whole buffer of the chip is {whole} B",
-                curve_evidence(line, wred, curve),
-                E,
-                within=((line.device.name, wred.where),),
-                fix=_usual_curve(facts, line, wred, inf),
-            )
+            severity, text = E, f"Kmin {curve.min_bytes} B is not reached: the whole buffer of the chip is {whole} B"
+        elif usual and not usual / _SPREAD <= curve.min_bytes <= usual * _SPREAD:
+            text = f"Kmin {curve.min_bytes} B at {speed // 1000}G, usual {usual} B"
+        else:
             continue
-        if usual and not usual / _SPREAD <= curve.min_bytes <= usual * _SPREAD:
-            yield Found(
-                line.device.name,
-                f"{line.port.name}|{queue}",
-                f"Kmin {curve.min_bytes} B at {speed // 1000}G, usual {usual} B",
-                curve_evidence(line, wred, curve),
-                severity,
-                within=((line.device.name, wred.where),),
-                fix=_usual_curve(facts, line, wred, inf),
-            )
+        yield Found(
+            line.device.name,
+            f"{line.port.name}|{queue}",
+            text,
+            curve_evidence(line, wred, curve),
+            severity,
+            within=((line.device.name, wred.where),),
+            fix=_usual_curve(facts, line, wred, inf),
+        )
     for (name, profile), its in speeds.items():
         found = [speed for speed, _ in its.values()]
         if max(found) >= _SHARED_RATIO * min(found):

@@ -12,8 +12,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import TraceBit
 from fabric.errors import FabricError
+from fabric.scenario.compile.scenario import CompiledScenario
+from fabric.topology.model import Fabric
 from fabric.verify.fidelity.experiment import PS_PER_S, compiled, emulator, wire_bytes
 from fabric.verify.fidelity.table import Finding, Row, between, within
 
@@ -31,6 +34,7 @@ _E_ECMP: Final = (
 )
 
 
+_SOON_PS: Final = 10_000_000
 _OUTER_IPV6: Final = 40
 _ROCE_AND_GAP: Final = 14 + 20 + 8 + 12 + 4 + 4 + 20
 """Ethernet, IPv4, UDP, BTH, ICRC, FCS, preamble and gap."""
@@ -168,11 +172,7 @@ def _source_routes() -> Sequence[Finding]:
         shares.append(float(sent.max() / sent.mean()))
     payload, rate = case.params.frames.payload_bytes, case.fabric.links[0].rate_bps
     outside = _OUTER_IPV6 + payload + _ROCE_AND_GAP
-    before = int(engine.state.hosts["goodput_bytes"].sum())
-    begin_ps = down_ps // 5
-    fresh = emulator(case)
-    fresh.advance(begin_ps)
-    goodput = (before - int(fresh.state.hosts["goodput_bytes"].sum())) * 8 * PS_PER_S / (down_ps - begin_ps)
+    goodput = _goodput_bps(case, down_ps // 5, engine)
     engine.advance(case.duration_ps)
     lost = int(engine.state.hosts["declared_lost_pkts"].sum())
     expected = delay_ps * rate / (8 * PS_PER_S * outside) / 4
@@ -182,6 +182,65 @@ def _source_routes() -> Sequence[Finding]:
         within("goodput, against rate x payload / (payload + 40 + 82)", rate * payload / outside, goodput, 0.002),
         within("packets lost, against rate x withdrawal x 1/4", expected, lost, 0.01),
     )
+
+
+def _goodput_bps(case: CompiledScenario, begin_ps: int, engine: Emulator) -> float:
+    """Of all hosts from begin_ps to the present moment of a run."""
+    fresh = emulator(case)
+    fresh.advance(begin_ps)
+    passed = int(engine.state.hosts["goodput_bytes"].sum()) - int(fresh.state.hosts["goodput_bytes"].sum())
+    return passed * 8 * PS_PER_S / (engine.now_ps - begin_ps)
+
+
+def _nic_ports() -> Sequence[Finding]:
+    """One queue pair over two ports of a NIC: shares, its goodput and pace, and what a dead plane costs."""
+    case = compiled("v19-nic-ports")
+    engine, fabric = emulator(case), case.fabric
+    delay_ps = case.params.source_routes.withdrawal_ps if case.params.source_routes is not None else 0
+    down_ps = min(edit.time_ps for edit in case.edits)
+    engine.advance(down_ps)
+    nic = list(fabric.by_name["host1"].ports)
+    up = [port for name in ("tor1a", "tor1b") for port in fabric.by_name[name].ports if port not in _to_hosts(fabric)]
+    shares = [
+        float(engine.state.ports["tx_pkts"][ports].max() / engine.state.ports["tx_pkts"][ports].mean())
+        for ports in (nic, up)
+    ]
+    payload, rate = case.params.frames.payload_bytes, case.fabric.links[0].rate_bps
+    outside = _OUTER_IPV6 + payload + _ROCE_AND_GAP
+    goodput = _goodput_bps(case, down_ps // 5, engine)
+    on_cable = int(engine.state.ports["tx_pkts"][nic[0]] - engine.state.ports["rx_pkts"][fabric.ports[nic[0]].peer])
+    engine.advance(case.duration_ps)
+    return (
+        within("fuller NIC port over the mean of two", 1.0, shares[0], 0.001),
+        within("fullest spine over the mean of eight", 1.0, shares[1], 0.005),
+        within(
+            "goodput, against both ports x payload / (payload + 40 + 82)", 2 * rate * payload / outside, goodput, 0.002
+        ),
+        within("pace of a queue pair with a quarter of a port's rate", rate / 4, _pace_bps(case, rate // 4), 0.01),
+        within(
+            "packets lost, against both ports x withdrawal x 1/2 + those on the NIC's cable",
+            delay_ps * 2 * rate / (8 * PS_PER_S * outside) / 2 + on_cable,
+            int(engine.state.hosts["declared_lost_pkts"].sum()),
+            0.02,
+        ),
+    )
+
+
+def _pace_bps(case: CompiledScenario, rate_bps: int) -> float:
+    """What the first host sends in 100 us, preamble and gap included, with a queue pair limited to a rate."""
+    engine, nic = emulator(case), list(case.fabric.hosts[0].ports)
+    engine.advance(_SOON_PS)
+    engine.state.qps[0]["rate_bps"] = rate_bps
+    sent = []
+    for moment_ps in (2 * _SOON_PS, 12 * _SOON_PS):
+        engine.advance(moment_ps)
+        sent.append(int(engine.state.ports["tx_pkts"][nic].sum()))
+    frame = _OUTER_IPV6 + case.params.frames.payload_bytes + _ROCE_AND_GAP
+    return (sent[1] - sent[0]) * frame * 8 * PS_PER_S / (10 * _SOON_PS)
+
+
+def _to_hosts(fabric: Fabric) -> frozenset[int]:
+    return frozenset(int(fabric.ports[port].peer) for host in fabric.hosts for port in host.ports)
 
 
 ROWS: Final = (
@@ -219,5 +278,13 @@ ROWS: Final = (
         "C",
         "turns (decision 0168), RFC 8986 section 5.2, and rate x withdrawal x share of the dead routes",
         _source_routes,
+    ),
+    Row(
+        "V19/nic-ports",
+        "One queue pair over the two ports of its NIC: shares, pace, and the cost of a dead plane",
+        "asic",
+        "C",
+        "turns and one pace for all ports (decision 0176), and rate x withdrawal x share of the dead plane",
+        _nic_ports,
     ),
 )

@@ -75,6 +75,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "route_ports": np.dtype(np.uint32),
     "route_set_of": np.dtype(np.uint32),
     "route_turns": np.dtype(np.uint32),
+    "nic_ports": t.NIC_PORTS,
     "losses": t.LOSS,
     "shares": t.SHARE,
     "shapers": st.SHAPER,
