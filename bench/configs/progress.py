@@ -1,4 +1,4 @@
-"""The line of a long measurement: the share of the estimated time that is done, and the time left at the pace so far."""
+"""The line of a long measurement: the step, the share of the estimated time, and the time left at the pace so far."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ class Progress:
         self._step: tuple[Pair, int] | None = None
         self._begun_s = 0.0
 
-    def step(self, pair: Pair, number: int) -> None:
-        """A step begins, and the one before is finished."""
-        self._finish()
-        self._step, self._begun_s = (pair, number), self._clock()
-        self.show()
+    def tick(self, pair: Pair, number: int | None) -> None:
+        """A step begins, and the one before is finished; None: a step still runs."""
+        if number is not None:
+            self._finish()
+            self._step, self._begun_s = (pair, number), self._clock()
+        self._show()
 
     def end(self, text: str) -> None:
         """The measurement is finished; steps of mutants that could not be made are left out."""
@@ -53,8 +54,7 @@ class Progress:
         self._finish()
         self._bar.say(text)
 
-    def show(self) -> None:
-        """Show the step and the time left; called now and then while a step runs."""
+    def _show(self) -> None:
         if self._step is None:
             return
         pair, number = self._step
@@ -69,6 +69,7 @@ class Progress:
     def _finish(self) -> None:
         if self._step is not None:
             pair, number = self._step
-            self._took_s += self._clock() - self._begun_s
-            self._done_s += self._expected_s[pair][number]
+            if self._expected_s[pair][number]:  # a step that nothing was known of says nothing of the pace
+                self._took_s += self._clock() - self._begun_s
+                self._done_s += self._expected_s[pair][number]
             self._step = None
