@@ -11,10 +11,13 @@ import yaml
 
 from fabric import shipped
 from fabric.cli.main import main
-from fabric.qualify.cases import cases_of, left_out_of
+from fabric.qualify.cases import cases_of, chosen, left_out_of, scenarios_of
 from fabric.qualify.compare import compared
 from fabric.qualify.names import KPI, MEASURES
 from fabric.qualify.output import comparison
+from fabric.qualify.whole.case_runs import runs_of
+from fabric.qualify.whole.schema import FabricCaseSpec
+from fabric.qualify.whole.subject import of_scenario
 from tests.qualify.seed_mutants import HEALTHY_FABRIC
 
 Captured = pytest.CaptureFixture[str]
@@ -200,3 +203,26 @@ def test_files_that_are_no_results_are_bad_input(text: str, said: str, tmp_path:
 def test_contradictions_of_compare_are_bad_input(words: list[str], said: str, capsys: Captured) -> None:
     assert main(["qualify", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_long_run_is_left_out_and_named_unless_it_is_asked_for(tmp_path: Path) -> None:
+    (case,) = (it for it in cases_of("bmwg") if it.case == "DCQCN")
+    assert [it.name for it in scenarios_of(case) if getattr(it, "long", False)] == ["m-64", "m-256"]
+    subject = of_scenario(shipped.scenario(Path("incast")))
+    brief = case.model_copy(update={"runs": scenarios_of(case)[-1:]})
+    assert isinstance(brief, FabricCaseSpec)
+    assert list(runs_of(subject, brief)) == []
+    assert "DCQCN m-256: takes long; --case DCQCN/m-256 runs it" in subject.not_lowered
+    (named,) = chosen("bmwg", ["DCQCN/m-256", "DCQCN/m-1"])
+    assert [(it.name, getattr(it, "long", None)) for it in scenarios_of(named)] == [("m-1", False), ("m-256", False)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "flows"), [("m-64", 128), ("m-256", 512)])
+def test_many_flows_are_queue_pairs_of_few_hosts(name: str, flows: int) -> None:
+    (case,) = chosen("bmwg", [f"DCQCN/{name}"])
+    assert isinstance(case, FabricCaseSpec)
+    (one,) = runs_of(of_scenario(shipped.scenario(Path("incast"))), case)
+    assert one.trial is not None
+    assert len(one.trial.end.qps) == flows
+    assert (one.trial.end.qps["acked_psn"] > 0).all()

@@ -111,6 +111,7 @@ class RunSpec(Strict):
     hosts: int = Field(2, ge=2, description="Fewest with which the run says something; it is left out with fewer.")
     hosts_most: int | None = Field(None, ge=2, description="At most so many hosts take part, of each leaf in turn.")
     watchdog: Literal["as configured", "off"] = Field("off", description="PFC watchdog of the switches.")
+    long: bool = Field(False, description="Takes long: left out, and named as such, unless --case names the run.")
 
     @model_validator(mode="after")
     def _window(self) -> Self:
