@@ -205,6 +205,26 @@ def test_contradictions_of_compare_are_bad_input(words: list[str], said: str, ca
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("share", "shared", "leaves"), [(25, 1, 7), (50, 2, 6), (75, 3, 5)])
+def test_jobs_overlap_at_the_leaves_that_they_share(share: int, shared: int, leaves: int, tmp_path: Path) -> None:
+    """With one spine a job uses both directions of one cable a leaf, so the overlap of cables is that of leaves."""
+    topology = {"kind": "leaf-spine", "leaves": leaves, "spines": 1, "hosts_per_leaf": 2, "host_rate": "100G",
+                "fabric_rate": "100G"}  # fmt: skip
+    path = small(tmp_path, topology=topology)
+    found = values(
+        result(tmp_path / "a.json", path, f"TENANTS/overlap-{share}-all-to-all"), f"overlap-{share}-all-to-all"
+    )
+    assert shared * 25 == share
+    assert (found["link_overlap(kpi)", "job 1"], found["link_overlap(kpi)", "job 2"]) == (share, share)
+    assert found["interference(kpi)", "job 1"] > 1.05
+
+
+def test_an_overlap_needs_its_leaves(tmp_path: Path) -> None:
+    data = result(tmp_path / "a.json", small(tmp_path), "TENANTS")
+    assert not [it for it in data["scenarios"] if it["scenario"].startswith("overlap")]
+    assert any("overlap-25-all-reduce: needs" in it for it in data["not_emulated"])
+
+
 def test_a_long_run_is_left_out_and_named_unless_it_is_asked_for(tmp_path: Path) -> None:
     (case,) = (it for it in cases_of("bmwg") if it.case == "DCQCN")
     assert [it.name for it in scenarios_of(case) if getattr(it, "long", False)] == ["m-64", "m-256"]

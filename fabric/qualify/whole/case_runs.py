@@ -104,6 +104,10 @@ def runs_of(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricCaseRun]:
             subject.not_lowered.append(f"{case.case} {run.name}: needs {run.hosts} hosts, and there are "
                                        f"{len(subject.hosts)}")  # fmt: skip
             continue
+        leaves = len({subject.leaf_of(it) for it in subject.hosts})
+        if leaves < run.leaves and not lacks:
+            subject.not_lowered.append(f"{case.case} {run.name}: needs {run.leaves} leaves, and there are {leaves}")
+            continue
         lacking = lacks or _model_lacks(subject, run)
         for ranks in [None] if lacking else _scales(subject, run):
             name = run.name if ranks is None else f"{run.name}-{ranks}"
