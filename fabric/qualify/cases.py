@@ -99,7 +99,7 @@ def chosen(plan: str, names: list[str]) -> list[AnyCase]:
             some.append(scenario)
     if problems:
         raise InputErrors("options", problems)
-    found = []
+    found: list[AnyCase] = []
     for name, some in wanted.items():
         case = cases[name.upper()]
         kept = tuple(it for it in scenarios_of(case) if some is None or it.name in some)
