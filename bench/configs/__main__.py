@@ -2,73 +2,85 @@
 
 from __future__ import annotations
 
-import argparse
-import json
+import signal
 import sys
 from collections import defaultdict
-from dataclasses import asdict
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from bench.configs.make import DEFAULT_MUTANTS, export, read_answers
-from bench.configs.measure import Measured, measured, prepare, read_results, worker
+from bench.configs.estimate import Pair, bill, text
+from bench.configs.kept import MOST_BYTES, SHIPPED, Kept, read_rows, write_page
+from bench.configs.make import ANSWERS, export, read_answers
+from bench.configs.measure import Measured, measured
+from bench.configs.options import Options, parse
 from bench.configs.page import page, table
-from bench.configs.plan import SHAPES
+from bench.configs.progress import Progress
 from bench.configs.sarif import Scored, scored
-from fabric.errors import FabricError
+from fabric.cli.terminal.bar import Bar
+from fabric.errors import FabricError, InputErrors
 from fabric.reading import json_value, read_text
-from tests.mistakes.mistake import LANGUAGES
 
-MIB = 2**20
+EXIT_BAD_INPUT, EXIT_INTERRUPTED = 2, 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the options say."""
-    parser = argparse.ArgumentParser(prog="python -m bench.configs", description=__doc__)
-    parser.add_argument(
-        "--switches", default="10,100", help="of 10, 100, 1000, 10000 (default 10,100); '' with --results: none"
-    )
-    parser.add_argument("--languages", default=",".join(LANGUAGES), help="default: all four")
-    parser.add_argument("--mutants", type=int, help="of each language and size (default 40, 12, 3, 1)")
-    parser.add_argument("--write", metavar="FILE", type=Path, help="write docs/benchmark.md")
-    parser.add_argument("--results", metavar="FILE", type=Path, help="keep rows as JSON, beside those of earlier calls")
-    parser.add_argument("--make", metavar="DIR", type=Path, help="write mutants and answers, for another tool")
-    parser.add_argument("--score", metavar="DIR", type=Path, help="score the logs of another tool on these mutants")
-    parser.add_argument("--logs", metavar="DIR", type=Path, help="with --score: folder of <mutant>.sarif")
-    parser.add_argument("--prepare", nargs=4, metavar=("DIR", "LANGUAGE", "SIZE", "COUNT"), help=argparse.SUPPRESS)
-    parser.add_argument("--worker", type=Path, metavar="DIR", help=argparse.SUPPRESS)
-    args = parser.parse_args(arguments)
-    if args.prepare:
-        folder, language, size, count = args.prepare
-        prepare(Path(folder), language, int(size), int(count))
+    """Do what the options say. Returns: the exit code."""
+    options = parse(arguments)
+    try:
+        return _run(options)
+    except FabricError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _run(options: Options) -> int:
+    if options.score is not None:
+        print(table(score(*options.score)), end="")
         return 0
-    if args.worker is not None:
-        print(worker(args.worker))
+    if options.make is not None:
+        made = [len(export(options.make, it.language, it.switches, it.mutants)) for it in options.pairs]
+        print(f"{options.make}: {sum(made)} mutants of {len(made)} fabrics, and {options.make / ANSWERS}")
         return 0
-    if args.score is not None:
-        if args.logs is None:
-            parser.error("--score needs --logs DIR")
-        print(table(score(args.score, args.logs)), end="")
-        return 0
-    sizes = [int(it) for it in args.switches.split(",") if it.isdecimal() and int(it) in SHAPES]
-    languages = [it for it in args.languages.split(",") if it in LANGUAGES]
-    if not languages or not (sizes or (args.results and not args.switches)):
-        parser.error(f"--switches are of {', '.join(map(str, SHAPES))}, --languages of {', '.join(LANGUAGES)}")
-    pairs = [(language, size, args.mutants or DEFAULT_MUTANTS[size]) for size in sizes for language in languages]
-    if args.make is not None:
-        made = [len(export(args.make, *pair)) for pair in pairs]
-        print(f"{args.make}: {sum(made)} mutants of {len(pairs)} fabrics, and {args.make / 'answers.json'}")
-        return 0
-    kept = {} if args.results is None else {(it.language, it.switches): it for it in read_results(args.results)}
-    for pair in pairs:
-        one = kept[pair[:2]] = measured(*pair)
-        print(f"{pair[0]} {pair[1]}: {len(one.rows)} mutants", file=sys.stderr)
-        if args.results is not None:
-            args.results.write_text(json.dumps([asdict(it) for it in kept.values()], indent=1) + "\n", encoding="utf-8")
-    found = list(kept.values())
-    if args.write is not None:
-        args.write.write_text(page(found), encoding="utf-8")
-    print(table(found), end="")
+    return _measure(options)
+
+
+def _measure(options: Options) -> int:
+    kept = Kept.read(options.results)
+    left = [it for it in options.pairs if not (options.resume and kept.has(it))]
+    found = bill(left, [*kept.rows, *read_rows(SHIPPED)], options.folder)
+    problems = found.problems()
+    if options.estimate:
+        print(text(found), *problems, "it would be refused" if problems else "it would start", sep="\n")
+        return int(bool(problems))
+    if problems:
+        raise InputErrors("the measurement does not fit on this machine", problems)
+    bar = Bar(sys.stderr, quiet=options.quiet)
+    try:
+        _run_all(left, kept, Progress(bar, found.costs))
+    except KeyboardInterrupt:
+        bar.close()  # before the line below
+        if options.results is not None:
+            again = "the same command with --resume measures the rest"
+            print(f"{options.results} has the finished rows; {again}", file=sys.stderr)
+        raise
+    finally:
+        bar.close()
+    if options.write is not None:
+        write_page(options.write, page(kept.rows))
+    print(table(kept.rows), end="")
     return 0
+
+
+def _run_all(pairs: Sequence[Pair], kept: Kept, progress: Progress) -> None:
+    for pair in pairs:
+        row = measured(pair.language, pair.switches, pair.mutants, partial(progress.tick, pair))
+        kept.add(row)
+        missing = f" of {pair.mutants} that were asked for" if len(row.rows) < pair.mutants else ""
+        progress.end(f"{pair.language} {pair.switches:,}: {len(row.rows)} mutants{missing}")
 
 
 def score(mutants: Path, logs: Path) -> list[Measured]:
@@ -86,11 +98,12 @@ def _log(path: Path) -> dict[str, object] | None:
     if not path.is_file():
         return None
     try:
-        value = json_value(read_text(path, 512 * MIB))
+        value = json_value(read_text(path, MOST_BYTES))
     except ValueError as error:
         raise FabricError(f"{path} is no JSON: {error}", "give SARIF 2.1.0") from error
     return value if isinstance(value, dict) else {}
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by a scheduler: as by Ctrl-C
     sys.exit(main())

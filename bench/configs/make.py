@@ -9,15 +9,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from bench.configs.plan import SHAPES, switches
+from bench.configs.plan import shape_of, switches
 from bench.configs.sarif import Answer
 from tests.mistakes.mistake import LANGUAGES, Mistake, write
 from tests.mistakes.score import CASES
 
-DEFAULT_MUTANTS: Final = {10: 40, 100: 12, 1000: 3, 10_000: 1}
-"""Of each language, by switches; larger fabrics take longer."""
+_MUTANTS: Final = ((20, 40), (200, 12), (1000, 3), (2000, 2))
+"""(switches up to which, mutants of each language that are asked for); one above."""
 ANSWERS: Final = "answers.json"
 HEALTHY: Final = "working"
+
+
+def default_mutants(size: int) -> int:
+    """Mutants of each language; larger fabrics take longer."""
+    return next((count for most, count in _MUTANTS if size <= most), 1)
 
 
 def sample(language: str, count: int) -> list[Mistake]:
@@ -35,7 +40,7 @@ def sample(language: str, count: int) -> list[Mistake]:
 
 def fabric_of(language: str, size: int) -> dict[str, Any]:
     """{file name: content} of the working fabric."""
-    files: dict[str, Any] = LANGUAGES[language].good(switches(SHAPES[size]))
+    files: dict[str, Any] = LANGUAGES[language].good(switches(shape_of(size)))
     return files
 
 

@@ -1,4 +1,4 @@
-"""Fabrics of 10 to 10,000 switches, in which leaf1, leaf2, spine1 and spine2 are those of the plan of tests/mistakes.
+"""Fabrics of 4 to 10,000 switches, in which leaf1, leaf2, spine1 and spine2 are those of the plan of tests/mistakes.
 
 Three tiers: pods of leaves and spines, and planes of cores, each spine of a pod to every core of its plane. eBGP for
 IPv4 and EVPN on every fabric cable (RFC 7938); one tenant VLAN on every leaf.
@@ -6,6 +6,7 @@ IPv4 and EVPN on every fabric cable (RFC 7938); one tenant VLAN on every leaf.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
@@ -19,24 +20,45 @@ class Shape:
 
     pods: int
     leaves: int
-    """Of a pod; two hosts each."""
+    """Of a pod, or one more than that of the last `short` pods; two hosts each."""
     spines: int
     """Of a pod; one plane each."""
     cores: int
     """Of a plane."""
+    short: int = 0
+    """Pods, the last ones, that have one leaf less."""
 
     @property
     def switches(self) -> int:
         """All of them."""
-        return self.pods * (self.leaves + self.spines) + self.spines * self.cores
+        return self.pods * (self.leaves + self.spines) - self.short + self.spines * self.cores
+
+    @property
+    def cables(self) -> int:
+        """Between switches."""
+        return self.spines * (self.pods * (self.leaves + self.cores) - self.short)
 
 
-SHAPES: Final = {
-    10: Shape(1, 8, 2, 0),
-    100: Shape(4, 20, 4, 1),
-    1000: Shape(16, 54, 8, 1),
-    10_000: Shape(160, 54, 8, 10),
-}
+SMALLEST, LARGEST = 4, 10_000
+"""The mistakes name two leaves and two spines; `fabric validate` reads at most 10,000 files (configs/load.py)."""
+_TIERS: Final = ((20, 0, 2), (400, 20, 4), (LARGEST, 54, 8))
+"""(switches up to which, leaves of a pod at most, spines of a pod); 0 leaves: one pod, without cores."""
+_PODS_OF_A_CORE: Final = 16
+"""A plane has a core for each sixteen pods, as in fabrics whose core layer grows with them."""
+
+
+def shape_of(count: int) -> Shape:
+    """The fabric with exactly `count` switches, SMALLEST to LARGEST; pods differ by one leaf at most."""
+    _, most, spines = next(it for it in _TIERS if count <= it[0])
+    if not most:
+        return Shape(1, count - spines, spines, 0)
+    cores = max(1, round(count / (_PODS_OF_A_CORE * (most + spines))))
+    below = count - spines * cores
+    pods = math.ceil(below / (most + spines))
+    leaves = math.ceil((below - pods * spines) / pods)
+    return Shape(pods, leaves, spines, cores, short=pods * (leaves + spines) - below)
+
+
 _PLANNED: Final = 2
 """Leaves, and spines, of the plan of tests/mistakes. The other switches have none of the addresses that mistakes
 mistype theirs to: a neighbour 10.1.0.5 in place of 10.1.0.1 has to be an address that no switch has."""
@@ -50,9 +72,10 @@ def switches(shape: Shape) -> tuple[Switch, ...]:
     ports: dict[str, list[Port]] = defaultdict(list)
     asn: dict[str, int] = {}
     spare = 0
+    leaf = 0
     for pod in range(shape.pods):
-        for slot in range(shape.leaves):
-            leaf = pod * shape.leaves + slot + 1
+        for slot in range(shape.leaves - (pod >= shape.pods - shape.short)):
+            leaf += 1
             asn[f"leaf{leaf}"] = 65_100 + leaf if leaf < 400 else 4_200_000_000 + leaf
             ports[f"leaf{leaf}"] += [Port(number, f"host{2 * (leaf - 1) + number}", 0) for number in (1, 2)]
             for way in range(1, shape.spines + 1):

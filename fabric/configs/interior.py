@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_interface
+from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Final
 
 from fabric.configs.identity import NOTHING, Stated
+from fabric.configs.interface_address import interface_of
 
 if TYPE_CHECKING:
     from fabric.configs.model import Device, Where
@@ -133,7 +134,7 @@ def area_name(text: str) -> str:
 def interfaces_inside(device: Device, network: IPv4Network | IPv6Network) -> Iterator[str]:
     """Interfaces of the default VRF that have an address in a prefix: a network statement of OSPF takes these in."""
     for name, texts in device.addresses.items():
-        if name not in device.identity.interface_vrfs and any(ip_interface(it).ip in network for it in texts):
+        if name not in device.identity.interface_vrfs and any(interface_of(it).ip in network for it in texts):
             yield name
 
 

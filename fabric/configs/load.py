@@ -31,6 +31,7 @@ from fabric.configs.text.yamlfile import YamlText
 from fabric.configs.values import check_values
 from fabric.errors import InputErrors, Problem, first_few
 from fabric.topology.select import nearest
+from fabric.yamltext import without_collector
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
 HOSTS: Final = frozenset(("hosts",))
@@ -66,7 +67,18 @@ def load_network(
     ----------
     contents    file to the text that counts instead of the file's: a changed copy of it
     """
-    contents = contents or {}
+    with without_collector():
+        return _load_network(configs, links, hosts, fibs, tables, contents or {})
+
+
+def _load_network(
+    configs: Sequence[Path],
+    links: Path | None,
+    hosts: Path | None,
+    fibs: Sequence[Path],
+    tables: HeadroomTables | None,
+    contents: Mapping[str, str],
+) -> Network:
     files, found, others = _files(configs, given={it.absolute() for it in (*configs, links, hosts, *fibs) if it})
     links = links or found.get("links")
     settings, outputs = (found.get("hosts"), found.get("outputs")) if hosts is None else (hosts, None)
@@ -311,7 +323,7 @@ def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path]
         others += [
             Unread(Place(str(it), 1), f"file '{it.name[:60]}': configurations end in " + ", ".join(sorted(SUFFIXES)))
             for it in inside
-            if it not in known and it.suffix.lower() not in _BESIDE
+            if it.suffix.lower() not in SUFFIXES and it.suffix.lower() not in _BESIDE
         ]
         others += [
             Unread(Place(str(it), 1), f"folder '{it.name[:60]}': its files were not read; name it, too, to read them")

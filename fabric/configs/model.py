@@ -12,13 +12,13 @@ has asked for a pause, not the level at which it asks (saibuffer.h, XOFF_TH).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from ipaddress import ip_interface
 from pathlib import Path
 from typing import Final, Protocol
 
 from fabric.configs.capabilities import CAPABILITIES, Capabilities, Language
 from fabric.configs.filters import Filter, FilterUse
 from fabric.configs.identity import NOTHING, Identity, Stated
+from fabric.configs.interface_address import interface_of
 from fabric.configs.policy import Use
 
 _GENERIC: Final = frozenset(("config_db", "startup", "startup-config", "running-config"))
@@ -569,7 +569,7 @@ class Device:
 
     def add_address(self, interface: str, text: str, where: Where) -> None:
         """Add an address with its prefix length. Raises ValueError where it is none."""
-        address = str(ip_interface(text))
+        address = str(interface_of(text))
         self.addresses[interface] = (*self.addresses.get(interface, ()), address)
         self.identity.address_where[interface, address] = where
 

@@ -99,10 +99,13 @@ def chosen(plan: str, names: list[str]) -> list[AnyCase]:
             some.append(scenario)
     if problems:
         raise InputErrors("options", problems)
-    found = []
+    found: list[AnyCase] = []
     for name, some in wanted.items():
         case = cases[name.upper()]
         kept = tuple(it for it in scenarios_of(case) if some is None or it.name in some)
-        field = "runs" if isinstance(case, FabricCaseSpec) else "scenarios"
-        found.append(case.model_copy(update={field: kept}))
+        if not isinstance(case, FabricCaseSpec):
+            found.append(case.model_copy(update={"scenarios": kept}))
+            continue
+        named = [it.model_copy(update={"long": False}) if some else it for it in case.runs if it in kept]
+        found.append(case.model_copy(update={"runs": tuple(named)}))
     return found

@@ -181,6 +181,8 @@ MEASURES: Final[Mapping[str, Name]] = {
     "jct_ratio": _kpi("dimensionless", "JCT Ratio", "computation of C and the collective, over C and the roofline"),
     "interference": _kpi("dimensionless", "JCT Interference Factor", "time of a collective beside that of another job "
                          "over its time alone"),
+    "link_overlap": _kpi("%", "Link Overlap", "cables between switches of a job alone, each direction counted, that "
+                         "another job alone uses as well"),
     "burst_frames": _kpi("frames", "Burst Absorption", "frames of a burst at line rate that are sent before the first "
                          "loss; all of them where none is lost"),
     "burst_bytes": _kpi("bytes", "Burst Absorption", "as burst_frames"),

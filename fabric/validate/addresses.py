@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from ipaddress import ip_interface, ip_network
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, StaticRoute
 from fabric.configs.network import End
 from fabric.configs.routes import Network, NextHop, Route
@@ -85,7 +86,7 @@ class Addresses:
     def _networks(self) -> dict[str, list[tuple[Network, str]]]:
         return {
             device.name: [
-                (ip_interface(text).network, name) for name, texts in device.addresses.items() for text in texts
+                (interface_of(text).network, name) for name, texts in device.addresses.items() for text in texts
             ]
             for device in self._facts.devices
         }
@@ -142,7 +143,7 @@ class Addresses:
     def _owners(self) -> dict[str, End]:
         """Address to (switch, interface)."""
         return {
-            str(ip_interface(text).ip): (device.name, name)
+            str(interface_of(text).ip): (device.name, name)
             for device in self._facts.devices
             for name, texts in device.addresses.items()
             for text in texts

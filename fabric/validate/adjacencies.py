@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import NOTHING, Stated
+from fabric.configs.interface_address import interface_of
 from fabric.configs.interior import BACKBONE, BROADCAST, Circuit, Interior, levels_of
 from fabric.configs.model import Device, Where
 from fabric.validate.facts import Facts, Line
@@ -305,7 +305,7 @@ def _over_virtual_interfaces(facts: Facts, cabled: set[str]) -> Iterator[Adjacen
                 continue
             if circuit is None and device.identity.interface_vrfs.get(name):
                 continue
-            for network in (ip_interface(text).network for text in texts):
+            for network in (interface_of(text).network for text in texts):
                 if circuit is not None or network.max_prefixlen - network.prefixlen <= _TRANSFER_BITS:
                     by_subnet.setdefault(str(network), []).append(Side(device, name, circuit, Line(device, port)))
     for found in by_subnet.values():
@@ -407,7 +407,7 @@ def _at(interior: Interior, circuit: Circuit) -> Where:
 
 def _share_subnet(a: Side, b: Side) -> bool:
     one, other = (
-        [it for it in map(ip_interface, side.device.addresses.get(side.interface, ())) if it.version == 4]
+        [it for it in map(interface_of, side.device.addresses.get(side.interface, ())) if it.version == 4]
         for side in (a, b)
     )
     if not one or not other:

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv4Network, ip_interface, ip_network
+from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device
 from fabric.controlplane.evpn.targets import target_packed
 from fabric.controlplane.network.plan import Cable, ControlPlan, Interface, Prefix, Router, SessionEnd, VniPlan
@@ -182,7 +183,7 @@ def advertised(device: Device) -> tuple[Prefix, ...]:
             continue  # it is no route of the default VRF
         loopback = is_loopback(name)
         for text in texts:
-            its = ip_interface(text)
+            its = interface_of(text)
             local = loopback or name.lower().startswith("vlan")
             if its.version == 4 and local and found.redistributes_connected is not False:
                 own = loopback and found.redistributes_connected is None  # bgpcfgd advertises the host route
@@ -294,7 +295,7 @@ def _interior(facts: Facts, sessions: Iterable[Peering]) -> dict[str, tuple[Pref
 
 
 def _loopbacks(device: Device) -> list[Prefix]:
-    every = [ip_interface(text) for name, texts in device.addresses.items() if is_loopback(name) for text in texts]
+    every = [interface_of(text) for name, texts in device.addresses.items() if is_loopback(name) for text in texts]
     return [(int(its.ip), 32) for its in every if its.version == 4]
 
 

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import ip_interface
 from typing import Any, Final
 
 from fabric.configs.buffers.headroom import ROCE_MTU_BYTES
 from fabric.configs.classes import classes_of, lossless_class, value_of
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Where, Wred
 from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes
@@ -99,7 +99,7 @@ class Facts:
         for device in self.devices:
             for name, texts in device.addresses.items():
                 of_vrf = found.setdefault(device.identity.interface_vrfs.get(name, ""), {})
-                of_vrf.update((str(ip_interface(text).ip), device) for text in texts)
+                of_vrf.update((str(interface_of(text).ip), device) for text in texts)
         return found
 
     @cached_property
@@ -108,7 +108,7 @@ class Facts:
         found: dict[str, list[tuple[str, Where]]] = {}
         for device in self.devices:
             for (_, text), where in device.identity.address_where.items():
-                found.setdefault(str(ip_interface(text).ip), []).append((device.name, where))
+                found.setdefault(str(interface_of(text).ip), []).append((device.name, where))
         return found
 
     def across(self, device: Device, interface: str) -> tuple[str, str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address, IPv4Network, ip_address, ip_interface, ip_network
+from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, StaticRoute
 from fabric.controlplane.network.forwarding import prefix_key
 from fabric.validate.facts import Facts
@@ -75,7 +76,7 @@ class ForwardingPlan:
             networks = set()
             for text in texts:
                 try:
-                    network = ip_interface(text).network
+                    network = interface_of(text).network
                 except ValueError:
                     continue
                 if isinstance(network, IPv4Network):

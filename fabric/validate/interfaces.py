@@ -6,9 +6,10 @@ each of them takes a minute.
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device
 from fabric.validate.facts import Facts
 
@@ -28,7 +29,7 @@ class Interfaces:
         order = 0
         for name, texts in device.addresses.items():
             for text in texts:
-                its = ip_interface(text)
+                its = interface_of(text)
                 own, host_bits = str(its.ip), its.max_prefixlen - its.network.prefixlen
                 self.own.setdefault(own, name)
                 self.networks.setdefault(own, []).append(its.network)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_interface, ip_network
+from ipaddress import IPv4Network, ip_network
 from typing import TYPE_CHECKING
 
 from fabric.configs.identity import Aggregate
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device
 from fabric.configs.policy import Use, matches
 from fabric.configs.text.spelling import prefix_of
@@ -28,9 +29,9 @@ def has_route(device: Device, text: str) -> bool:
         return False
     others = device.identity.interface_vrfs
     connected = (
-        ip_interface(it).network for name, its in device.addresses.items() if not others.get(name) for it in its
+        interface_of(it).network for name, its in device.addresses.items() if not others.get(name) for it in its
     )
-    own = (ip_interface(it).ip for its in device.addresses.values() for it in its)
+    own = (interface_of(it).ip for its in device.addresses.values() for it in its)
     gateways = {str(prefix_of(it.address)) for it in device.identity.gateways}
     if not device.addresses or all(it.version != network.version or it not in network for it in own):
         return True  # a prefix of routes that other protocols bring

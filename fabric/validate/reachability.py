@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from ipaddress import IPv4Network, ip_address, ip_interface, ip_network
+from ipaddress import IPv4Network, ip_address, ip_network
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Where
 from fabric.configs.policy import Use
 from fabric.controlplane.bgp.afi import IPV4_UNICAST
@@ -161,7 +162,7 @@ class Reachability:
         row, its = self._described.row_of.get(device.name), ip_address(address)
         if row is None or its.version != 4 or _static_route(device, address):
             return True
-        if any(its in ip_interface(text).network for texts in device.addresses.values() for text in texts):
+        if any(its in interface_of(text).network for texts in device.addresses.values() for text in texts):
             return True
         speaker = self._converged.switches[row].speaker
         networks = (ip_network(f"{address}/{length}", strict=False) for length in range(33))
@@ -532,7 +533,7 @@ def _subnets(device: Device, vlan: str) -> list[str]:
     found = []
     for text in texts:
         try:
-            network = ip_interface(text).network
+            network = interface_of(text).network
         except ValueError:
             continue
         if network.version == 4:

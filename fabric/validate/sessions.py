@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_address
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Session, Site, Where
 from fabric.validate.adjacencies import interior_of
 from fabric.validate.checks.base import Evidence, named
@@ -194,7 +195,7 @@ def _near_end(facts: Facts, device: Device, session: Session) -> End:
     if not interface and owner is not None and is_loopback(interfaces_of(facts, owner).own.get(session.address, "")):
         loopbacks = [(name, texts[0]) for name, texts in device.addresses.items() if is_loopback(name)]
         for name, text in loopbacks[:1]:
-            interface, address = name, str(ip_interface(text).ip)
+            interface, address = name, str(interface_of(text).ip)
     return End(device, session, interface, address)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Interface, IPv6Interface, ip_interface
+from ipaddress import IPv4Interface, IPv6Interface
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Where
 from fabric.validate.facts import Line, Wire
 
@@ -82,5 +83,5 @@ def _ends(line: Line) -> list[TaggedEnd]:
             continue
         for text in texts:
             where = tag.where if tag is not None else own.address_where[name, text]
-            found.append(TaggedEnd(line, name, ip_interface(text), tag.value if tag is not None else "", where))
+            found.append(TaggedEnd(line, name, interface_of(text), tag.value if tag is not None else "", where))
     return found

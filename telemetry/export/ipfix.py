@@ -1,9 +1,9 @@
 """A recorded run as IPFIX, as the high-frequency telemetry of SONiC sends it: a file of messages (RFC 5655).
 
-Every switch is an observation domain, numbered from 1. First come its templates, of ports and of queues, whose elements
-are SAI counters of one object each (telemetry/ipfix/sai.py). Then follow the messages of each sample, with one data set
-for each template; the design leaves it to the vendor how a snapshot is split. Counters are those that the gNMI server
-has in COUNTERS_DB, unsigned and of 64 bits.
+Every switch is an observation domain, numbered from 1. First come its templates, of ports, queues, priority groups and
+buffer pools, whose elements are SAI counters of one object each (telemetry/ipfix/sai.py). Then follow the messages of
+each sample, with one data set for each template; the design leaves it to the vendor how a snapshot is split. Counters
+are those that the gNMI server has in COUNTERS_DB and those of telemetry/ipfix/buffers.py, unsigned and of 64 bits.
 
 SONiC keeps names beside the stream, in its STATE_DB. A file has no such place, so options records carry them: the names
 of counters and objects by RFC 5610, those of switches as observationDomainName. They stand in messages of their own,
@@ -31,6 +31,7 @@ from telemetry.catalogue.spec import Kind
 from telemetry.export.grid import Sent, on_grid, sampled, usual_step_ns
 from telemetry.gnmi.sonic import LEAVES
 from telemetry.ipfix import sai, wire
+from telemetry.ipfix.buffers import BUFFERS
 from telemetry.ipfix.wire import Field, Template
 from telemetry.record.store import Store
 
@@ -63,6 +64,13 @@ _ABOUT_DOMAIN: Final = Template(
 _FIRST_DATA: Final = wire.FIRST_TEMPLATE + 2
 _UNSIGNED64, _QUANTITY, _TOTAL_COUNTER = 4, 1, 2
 """RFC 5610 sections 3.1 and 3.6."""
+_OBJECTS: Final = {
+    sai.PORT: ("port",),
+    sai.QUEUE: ("port", "queue"),
+    sai.PRIORITY_GROUP: ("port", "priority"),
+    sai.BUFFER_POOL: ("pool",),
+}
+"""Labels that an object's name is made of, with | between them as in SONiC's tables."""
 _UNITS: Final = {"OCTETS": 2, "BYTES": 2, "PKTS": 3, "PACKETS": 3, "US": 7}
 """IANA's registry of units, by the last word of a counter's name."""
 
@@ -215,14 +223,14 @@ def _values(
     Samples that get the same element are added, as XOFF and XON frames, which a device counts together.
     """
     found: dict[str, dict[tuple[int, str], tuple[bool, NDArray[np.float64]]]] = defaultdict(dict)
-    for leaf in LEAVES:
+    for leaf in (*LEAVES, *BUFFERS):
         if not leaf.elements[-1][0].startswith("SAI_"):
             continue
         total = BY_NAME[leaf.metric].kind is Kind.COUNTER
         for labels, (found_ns, values) in store.iter_series(leaf.metric):
             about = dict(labels)
             number = sai.BY_NAME[leaf.at(about)[-1][0]]
-            name = f"{about['port']}|{about['queue']}" if sai.object_type(number) == sai.QUEUE else about["port"]
+            name = "|".join(about[it] for it in _OBJECTS[sai.object_type(number)])
             of_device = found[about["device"]]
             column = np.rint(on_grid(found_ns, values, times_ns) * leaf.factor)
             if (number, name) in of_device:

@@ -11,7 +11,7 @@ import pytest
 
 from bench.configs.__main__ import main
 from bench.configs.make import fabric_of, mutants, sample
-from bench.configs.plan import SHAPES, switches
+from bench.configs.plan import LARGEST, SMALLEST, shape_of, switches
 from bench.configs.sarif import Answer, scored, shares
 from fabric.errors import FabricError
 from tests.mistakes import plan
@@ -34,12 +34,20 @@ def log(*results: tuple[str, str, str], tool: str = "another") -> dict[str, Any]
     return {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": tool}}, "results": rows}]}
 
 
-@pytest.mark.parametrize("size", [10, 100, 1000])
+def test_every_number_of_switches_has_a_fabric() -> None:
+    for size in range(SMALLEST, LARGEST + 1):
+        shape = shape_of(size)
+        assert (shape.switches, shape.short < shape.pods) == (size, True)
+        assert min(shape.leaves - (shape.short > 0), shape.spines) >= 2
+
+
+@pytest.mark.parametrize("size", [4, 10, 21, 300, 401, 1000])
 def test_a_fabric_has_its_number_of_switches_and_every_address_once(size: int) -> None:
-    found = switches(SHAPES[size])
-    assert len(found) == SHAPES[size].switches == size
+    found = switches(shape_of(size))
+    assert len(found) == shape_of(size).switches == size
     addresses = [it.address for switch in found for it in switch.ports if it.address]
     assert len(set(addresses)) == len(addresses)
+    assert sum(not it.to_host for switch in found for it in switch.ports) == 2 * shape_of(size).cables
     assert len({it.loopback for it in found} | {it.mac for it in found} | {it.name for it in found}) == 3 * size
 
 
@@ -55,13 +63,13 @@ def test_every_leaf_has_its_own_address_below_the_gateway_s(size: int) -> None:
 
 @pytest.mark.parametrize("address", ["10.1.0.5", "10.1.0.7", "10.1.0.8", "10.0.0.7", "10.0.0.10", "10.0.0.22"])
 def test_an_address_that_a_mistake_has_is_nobody_s(address: str) -> None:
-    found = switches(SHAPES[100])
+    found = switches(shape_of(100))
     ports = {it.address.partition("/")[0] for switch in found for it in switch.ports}
     assert address not in ports | {it.loopback for it in found}
 
 
 def test_both_ends_of_a_cable_agree() -> None:
-    found = {it.name: it for it in switches(SHAPES[100])}
+    found = {it.name: it for it in switches(shape_of(100))}
     for switch in found.values():
         for port in switch.ports:
             if not port.to_host:
@@ -72,7 +80,7 @@ def test_both_ends_of_a_cable_agree() -> None:
 
 
 def test_the_switches_of_the_mistakes_are_those_of_their_plan() -> None:
-    found = {it.name: it for it in switches(SHAPES[10])}
+    found = {it.name: it for it in switches(shape_of(10))}
     for switch in plan.SWITCHES:
         mine = found[switch.name]
         assert (mine.asn, mine.loopback) == (switch.asn, switch.loopback)

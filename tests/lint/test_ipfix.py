@@ -63,12 +63,14 @@ def switch(per_step: int, row: int, ports: int = 2, name: str = "leaf1") -> list
         ("fabric_device_info", {"device": name, "role": "leaf"}, 1.0),
         ("fabric_device_info", {"device": "h0", "role": "host"}, 1.0),
         ("fabric_port_transmit_bytes_total", {"device": "h0", "port": "eth0"}, 1.0),
+        ("fabric_buffer_pool_headroom_used_bytes", {"device": name, "pool": "ingress"}, row % 3 * 2_000.0),
     ]
     for port in (f"Ethernet{it * 4}" for it in range(ports)):
         about = {"device": name, "port": port}
         rows += [
             ("fabric_port_transmit_bytes_total", about, row * per_step),
             ("fabric_queue_bytes", {**about, "queue": "3"}, row % 3 * 1_000.0),
+            ("fabric_pg_headroom_used_bytes", {**about, "priority": "3"}, row % 3 * 500.0),
             ("fabric_queue_dropped_packets_total", {**about, "queue": "3"}, row),
             ("fabric_queue_dropped_packets_total", {**about, "queue": "4"}, row * 10),
         ]
@@ -219,7 +221,7 @@ def test_a_lost_message_is_flagged_once_and_another_order_too() -> None:
     parts = split(steady())
     lost = check(from_ipfix("run", b"".join(parts[:8] + parts[9:])))
     assert [(it.rule, it.series) for it in lost] == [("lost", "leaf1")]
-    assert "2 records before this are missing" in lost[0].text
+    assert "4 records before this are missing" in lost[0].text
     turned = check(from_ipfix("run", b"".join([*parts[:8], parts[9], parts[8], *parts[10:]])))
     assert {"lost", "clock"} <= {it.rule for it in turned}
 
@@ -320,6 +322,21 @@ def test_a_run_without_switches_is_refused() -> None:
     hosts = [it for it in switch(1, 0) if it[1]["device"] == "h0"]
     with pytest.raises(FabricError, match="no counter of a switch"):
         exported(store(hosts))
+
+
+def test_priority_groups_and_pools_have_their_numbers_and_names() -> None:
+    found = {
+        (it.name, it.labels["object_name"]): it.values.tolist() for it in from_ipfix("run", steady(steps=3)).series
+    }
+    assert found["SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES", "Ethernet4|3"] == [0, 500, 1_000]
+    assert found["SAI_BUFFER_POOL_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES", "ingress"] == [0, 2_000, 4_000]
+    fields = {it.enterprise for one in wire.messages(steady()) for it in _fields(one)}
+    assert {0x001A0006, 0x00180013} <= fields
+
+
+def _fields(message: wire.Message) -> list[Field]:
+    sets = [it for it in message.sets if it[0] == wire.TEMPLATE_SET]
+    return [it for one in sets for template in wire.templates(*one) for it in template.fields]
 
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")

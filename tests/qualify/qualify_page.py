@@ -10,7 +10,8 @@ from typing import Final
 
 from fabric.qualify.cases import AnyCase, cases_of, left_out_of, plans, scenarios_of
 from fabric.qualify.names import MEASURES
-from fabric.qualify.schema import CaseSpec
+from fabric.qualify.schema import CaseSpec, ScenarioSpec
+from fabric.qualify.whole.schema import RunSpec
 from fabric.units import format_time_ps
 from fabric.visible import in_markdown
 from tests.qualify import rocev2_runs
@@ -66,6 +67,7 @@ duration and the difference ([decision 0140](decisions/0140-a-plan-s-minutes-are
 Durations of the watchdog are real ones, at any rate.
 Latency has the time on the cables and in the switch's queues; the switch's own latency, which no configuration
 states, is taken as none.
+A run that is marked as long is left out, and the result says so; `--case DCQCN/m-64` runs it.
 
 **A whole fabric has the hosts that the folder names** (`hosts.json`, DEVICE_NEIGHBOR, descriptions, `--links`), at
 most 64 a run; next hops are all those of shortest paths. RoCE is the class that the hosts' DSCP leads to at most ports,
@@ -101,7 +103,7 @@ def _case(case: AnyCase) -> Iterator[str]:
     else:
         yield ""
     yield "| scenario | |\n|---|---|"
-    yield from (f"| `{it.name}` | {in_markdown(it.title)} |" for it in scenarios_of(case))
+    yield from (f"| `{it.name}`{_long(it)} | {in_markdown(it.title)} |" for it in scenarios_of(case))
     yield "\n| check | demanded | as the file has it |\n|---|---|---|"
     for check in case.checks:
         demands = "<br>".join(f"`{it}`" for it in (*check.holds, *check.reports))
@@ -111,6 +113,10 @@ def _case(case: AnyCase) -> Iterator[str]:
         yield "\nNot emulated:\n"
     yield from (f"- {in_markdown(it)}" for it in case.not_emulated)
     yield ""
+
+
+def _long(run: ScenarioSpec | RunSpec) -> str:
+    return " (long)" if isinstance(run, RunSpec) and run.long else ""
 
 
 def _mutants() -> Iterator[str]:

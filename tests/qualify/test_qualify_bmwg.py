@@ -11,10 +11,13 @@ import yaml
 
 from fabric import shipped
 from fabric.cli.main import main
-from fabric.qualify.cases import cases_of, left_out_of
+from fabric.qualify.cases import cases_of, chosen, left_out_of, scenarios_of
 from fabric.qualify.compare import compared
 from fabric.qualify.names import KPI, MEASURES
 from fabric.qualify.output import comparison
+from fabric.qualify.whole.case_runs import runs_of
+from fabric.qualify.whole.schema import FabricCaseSpec
+from fabric.qualify.whole.subject import of_scenario
 from tests.qualify.seed_mutants import HEALTHY_FABRIC
 
 Captured = pytest.CaptureFixture[str]
@@ -200,3 +203,46 @@ def test_files_that_are_no_results_are_bad_input(text: str, said: str, tmp_path:
 def test_contradictions_of_compare_are_bad_input(words: list[str], said: str, capsys: Captured) -> None:
     assert main(["qualify", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("share", "shared", "leaves"), [(25, 1, 7), (50, 2, 6), (75, 3, 5)])
+def test_jobs_overlap_at_the_leaves_that_they_share(share: int, shared: int, leaves: int, tmp_path: Path) -> None:
+    """With one spine a job uses both directions of one cable a leaf, so the overlap of cables is that of leaves."""
+    topology = {"kind": "leaf-spine", "leaves": leaves, "spines": 1, "hosts_per_leaf": 2, "host_rate": "100G",
+                "fabric_rate": "100G"}  # fmt: skip
+    path = small(tmp_path, topology=topology)
+    found = values(
+        result(tmp_path / "a.json", path, f"TENANTS/overlap-{share}-all-to-all"), f"overlap-{share}-all-to-all"
+    )
+    assert shared * 25 == share
+    assert (found["link_overlap(kpi)", "job 1"], found["link_overlap(kpi)", "job 2"]) == (share, share)
+    assert found["interference(kpi)", "job 1"] > 1.05
+
+
+def test_an_overlap_needs_its_leaves(tmp_path: Path) -> None:
+    data = result(tmp_path / "a.json", small(tmp_path), "TENANTS")
+    assert not [it for it in data["scenarios"] if it["scenario"].startswith("overlap")]
+    assert any("overlap-25-all-reduce: needs" in it for it in data["not_emulated"])
+
+
+def test_a_long_run_is_left_out_and_named_unless_it_is_asked_for(tmp_path: Path) -> None:
+    (case,) = (it for it in cases_of("bmwg") if it.case == "DCQCN")
+    assert [it.name for it in scenarios_of(case) if getattr(it, "long", False)] == ["m-64", "m-256"]
+    subject = of_scenario(shipped.scenario(Path("incast")))
+    brief = case.model_copy(update={"runs": scenarios_of(case)[-1:]})
+    assert isinstance(brief, FabricCaseSpec)
+    assert list(runs_of(subject, brief)) == []
+    assert "DCQCN m-256: takes long; --case DCQCN/m-256 runs it" in subject.not_lowered
+    (named,) = chosen("bmwg", ["DCQCN/m-256", "DCQCN/m-1"])
+    assert [(it.name, getattr(it, "long", None)) for it in scenarios_of(named)] == [("m-1", False), ("m-256", False)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "flows"), [("m-64", 128), ("m-256", 512)])
+def test_many_flows_are_queue_pairs_of_few_hosts(name: str, flows: int) -> None:
+    (case,) = chosen("bmwg", [f"DCQCN/{name}"])
+    assert isinstance(case, FabricCaseSpec)
+    (one,) = runs_of(of_scenario(shipped.scenario(Path("incast"))), case)
+    assert one.trial is not None
+    assert len(one.trial.end.qps) == flows
+    assert (one.trial.end.qps["acked_psn"] > 0).all()

@@ -9,9 +9,11 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.runs.rundir import RunDir
+from telemetry.ipfix.buffers import BUFFERS
 from telemetry.lint.readers import read
 from telemetry.sources.recorded import store_of
 
+OBJECT = ("port", "priority", "pool")
 Capture = pytest.CaptureFixture[str]
 
 
@@ -27,10 +29,12 @@ def test_it_has_what_the_run_recorded_and_is_clean(stormy_run: Path, tmp_path: P
     names = [
         ("fabric_port_transmit_bytes_total", "SAI_PORT_STAT_IF_OUT_OCTETS"),
         ("fabric_port_receive_packets_total", "SAI_PORT_STAT_IF_IN_UCAST_PKTS"),
+        *((it.metric, it.elements[-1][0]) for it in BUFFERS),
     ]
+    seen = set()
     for metric, name in names:
         recorded = {
-            (about["device"], about["port"]): values.tolist()
+            (about["device"], "|".join(about[it] for it in OBJECT if it in about)): values.tolist()
             for labels, (_, values) in store.iter_series(metric)
             if not (about := dict(labels))["device"].startswith("host")
         }
@@ -40,6 +44,8 @@ def test_it_has_what_the_run_recorded_and_is_clean(stormy_run: Path, tmp_path: P
             if it.name == name
         }
         assert read_back == recorded
+        seen |= {metric} if any(map(any, recorded.values())) else set()
+    assert {"fabric_pg_bytes", "fabric_pg_admitted_packets_total", "fabric_buffer_pool_used_bytes"} <= seen
     first_ns = min(int(it.times_ns[0]) for it in found.series)
     assert first_ns == 1_769_860_800 * 10**9 + int(store.times_ns[0])
     assert main(["telemetry", "lint", str(out), "--rate", "100G"]) == 0

@@ -136,7 +136,7 @@ class JsonText:
                 here = stack.pop()[0] if stack else ()
             elif mark == ":":
                 if stack and stack[-1][1] < 0 and len(stack) <= _LINE_DEPTH:
-                    here = (*stack[-1][0], json.loads(word))
+                    here = (*stack[-1][0], json.loads(word) if "\\" in word else word[1:-1])
                     if here in lines and self._repeated:
                         self._duplicates.append((here, lines[here], word_at))
                     lines[here] = word_at

@@ -97,9 +97,16 @@ def runs_of(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricCaseRun]:
     """The runs of a case, one after the other. Raises: InputErrors where the fabric cannot carry the traffic."""
     lacks = _lacks(subject, case)
     for run in case.runs:
+        if run.long and not lacks:
+            subject.not_lowered.append(f"{case.case} {run.name}: takes long; --case {case.case}/{run.name} runs it")
+            continue
         if len(subject.hosts) < run.hosts and not lacks:
             subject.not_lowered.append(f"{case.case} {run.name}: needs {run.hosts} hosts, and there are "
                                        f"{len(subject.hosts)}")  # fmt: skip
+            continue
+        leaves = len({subject.leaf_of(it) for it in subject.hosts})
+        if leaves < run.leaves and not lacks:
+            subject.not_lowered.append(f"{case.case} {run.name}: needs {run.leaves} leaves, and there are {leaves}")
             continue
         lacking = lacks or _model_lacks(subject, run)
         for ranks in [None] if lacking else _scales(subject, run):

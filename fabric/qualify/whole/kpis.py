@@ -28,6 +28,8 @@ _COMPUTE_MS: Final = (10, 50, 100, 500)
 _PERCENTILES: Final = (50, 95, 99, 99.9)
 _PPM: Final = 1e6
 _FAIR: Final = 0.1
+_DATA: Final = 0.1
+"""Part of the bytes of a job's busiest cable, above which a cable carries data; acknowledgements are some per cent."""
 _SEVERAL: Final = {DropReason.LINK_DOWN}
 
 
@@ -200,6 +202,24 @@ def _interference(trial: FabricTrial, of: str) -> Rows:
     }
 
 
+def _used(trial: FabricTrial) -> frozenset[int]:
+    """Sending ports between switches that carry the data of a run, and not its acknowledgements alone."""
+    sent = {port: int(measures.roce_queue(trial, trial.end, port)["sent_bytes"]) for port, _ in trial.cables}
+    least = _DATA * max(sent.values(), default=0)
+    return frozenset(port for port, size in sent.items() if size > least)
+
+
+def _overlap(trial: FabricTrial, of: str) -> Rows:
+    """Of the cables of each job alone; 0 of a job at one leaf, which has none."""
+    del of
+    used = [_used(it) for it in trial.alone]
+    found = {}
+    for number, mine in enumerate(used, 1):
+        others = frozenset().union(*used[: number - 1], *used[number:])
+        found[f"job {number}"] = 100 * len(mine & others) / max(len(mine), 1)
+    return found
+
+
 def _failed_drops(trial: FabricTrial) -> NDArray[np.int64]:
     """(n, 2) time since the failure in ps and number of frames, of each drop after it."""
     if trial.run.cut is None:
@@ -284,6 +304,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "jct": _completion,
     "jct_ratio": _jct_ratio,
     "interference": _interference,
+    "link_overlap": _overlap,
     "burst_frames": _burst_frames,
     "burst_bytes": _burst_bytes,
     "burst_lost": _burst_lost,

@@ -15,6 +15,7 @@ from fabric.topology.spec import Line, Name, Strict
 
 Operation = Literal["all-reduce", "all-gather", "all-to-all", "reduce-scatter"]
 Part = Literal["odd", "even", "first half", "second half"]
+LeafNumber = Annotated[int, Field(ge=1)]
 PATTERNS: Final = ("across", "in turn", "partners", "collective")
 _MESSAGE: Final = frozenset({"across", "in turn", "partners"})
 
@@ -43,6 +44,10 @@ class LoadSpec(Strict):
     algorithm: str | None = Field(None, min_length=1, description="Of a collective, as docs/collectives.md has it.")
     part: Part | None = Field(None, description="Of a collective: the hosts that are its ranks; all where absent.")
 
+    leaves: Annotated[tuple[LeafNumber, LeafNumber], Field(strict=False)] | None = Field(
+        None, description="Of a collective: only hosts of the first to the last of these leaves, counted from 1."
+    )
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         problems = []
@@ -57,6 +62,10 @@ class LoadSpec(Strict):
             problems.append("operation and algorithm are of pattern: collective; leave them out")
         if self.pattern != "collective" and self.part is not None:
             problems.append("part is of pattern: collective; leave it out")
+        if self.pattern != "collective" and self.leaves is not None:
+            problems.append("leaves is of pattern: collective; leave it out")
+        if self.leaves is not None and self.leaves[0] > self.leaves[1]:
+            problems.append(f"leaves {list(self.leaves)} ends before it begins; write the first and the last")
         if self.fan is not None and self.pattern not in {"across", "in turn"}:
             problems.append(f"fan has no effect with pattern: {self.pattern}; leave it out")
         if self.receivers is not None and self.pattern != "in turn":
@@ -109,14 +118,18 @@ class RunSpec(Strict):
         "all", description="every scale: a run with 2, 4, 8 ... ranks, up to all hosts."
     )
     hosts: int = Field(2, ge=2, description="Fewest with which the run says something; it is left out with fewer.")
+    leaves: int = Field(1, ge=1, description="Fewest switches with hosts; the run is left out with fewer.")
     hosts_most: int | None = Field(None, ge=2, description="At most so many hosts take part, of each leaf in turn.")
     watchdog: Literal["as configured", "off"] = Field("off", description="PFC watchdog of the switches.")
+    long: bool = Field(False, description="Takes long: left out, and named as such, unless --case names the run.")
 
     @model_validator(mode="after")
     def _window(self) -> Self:
         problems = []
         if not 0 <= self.window[0] < self.window[1] <= 1:
             problems.append("window is not two parts of the time in their order; write [0.3, 0.9]")
+        if any(it.leaves is not None and it.leaves[1] > self.leaves for it in self.loads):
+            problems.append(f"a load is at leaves that a fabric of {self.leaves} has not; set leaves of the run higher")
         if self.ranks == "every scale" and any(it.pattern != "collective" for it in self.loads):
             problems.append("ranks: every scale is for one collective; leave it out")
         if problems:

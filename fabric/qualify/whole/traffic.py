@@ -52,10 +52,14 @@ def hosts_of(subject: Subject, run: RunSpec, ranks: int | None = None) -> tuple[
 def ranks_of(subject: Subject, run: RunSpec, load: LoadSpec, ranks: int | None = None) -> tuple[str, ...]:
     """Of the hosts that take part, those that a load has."""
     hosts = hosts_of(subject, run, ranks)
-    if load.part is None:
-        return hosts
     half = len(hosts) // 2
-    return {"odd": hosts[::2], "even": hosts[1::2], "first half": hosts[:half], "second half": hosts[half:]}[load.part]
+    parts = {"odd": hosts[::2], "even": hosts[1::2], "first half": hosts[:half], "second half": hosts[half:]}
+    found = hosts if load.part is None else parts[load.part]
+    if load.leaves is None:
+        return found
+    first, last = load.leaves
+    leaves = list(dict.fromkeys(map(subject.leaf_of, hosts)))[first - 1 : last]
+    return tuple(it for it in found if subject.leaf_of(it) in leaves)
 
 
 def scaled_ps(subject: Subject, run: RunSpec, time_ps: int) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_address, ip_interface, ip_network
+from ipaddress import IPv4Network, ip_address, ip_network
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device
 from fabric.configs.text.spelling import is_address, prefix_of
 from fabric.validate.checks.base import Check, E, Found, check, named
@@ -33,7 +34,7 @@ def V7(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if not is_address(address) or not device.sessions:
             continue
         named_ = device.capabilities.advertised_loopback if found.redistributes_connected is None else ""
-        holders = [name for name, its in device.addresses.items() for it in its if str(ip_interface(it).ip) == address]
+        holders = [name for name, its in device.addresses.items() for it in its if str(interface_of(it).ip) == address]
         if named_ and holders and named_ not in holders:
             where = found.address_where.get((holders[0], device.addresses[holders[0]][0]), found.vtep.where)
             yield Found(
@@ -92,13 +93,13 @@ def _not_redistributed(device: Device, address: str) -> Iterator[Found]:
 def _interface(device: Device, address: str) -> str:
     """The interface that has an address; '' where none has."""
     found = (
-        name for name, texts in device.addresses.items() if any(str(ip_interface(it).ip) == address for it in texts)
+        name for name, texts in device.addresses.items() if any(str(interface_of(it).ip) == address for it in texts)
     )
     return next(found, "")
 
 
 def _holds(device: Device, prefix: str) -> bool:
-    return any(str(ip_interface(text).network) == prefix for its in device.addresses.values() for text in its)
+    return any(str(interface_of(text).network) == prefix for its in device.addresses.values() for text in its)
 
 
 CHECKS: Final[tuple[Check, ...]] = (V7,)

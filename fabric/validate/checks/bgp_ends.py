@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_address
 from typing import Final
 
 from fabric.configs.identity import NOTHING
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Session, Where
 from fabric.configs.text.spelling import is_address
 from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, shows
@@ -218,8 +219,8 @@ def _facing(facts: Facts, device: Device, session: Session) -> bool:
     """Whether the address is in a subnet of a port towards something that is no switch of the files: it is that's."""
     for name, texts in device.addresses.items() if is_address(session.address) else ():
         inside = any(
-            ip_interface(text).version == ip_address(session.address).version
-            and ip_address(session.address) in ip_interface(text).network
+            interface_of(text).version == ip_address(session.address).version
+            and ip_address(session.address) in interface_of(text).network
             for text in texts
         )
         end = facts.peers.get((device.name, name))

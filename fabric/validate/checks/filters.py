@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_interface
+from ipaddress import IPv4Network
 from typing import Final
 
 from fabric.configs.filters import TCP, UDP, Filter, FilterUse, Flow, network_of
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device
 from fabric.configs.running_config.filters import CONTROL_PLANE
 from fabric.configs.text.roce_effect import ROCE_PORT
@@ -164,7 +165,7 @@ def _of_control_planes(facts: Facts) -> Iterator[_Applied]:
 
 def _networks(device: Device, name: str) -> Iterator[IPv4Network]:
     for text in device.addresses.get(name, ()):
-        network = ip_interface(text).network
+        network = interface_of(text).network
         if isinstance(network, IPv4Network):
             yield network
 

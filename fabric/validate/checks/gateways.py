@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from ipaddress import IPv4Interface, IPv6Interface, ip_interface
+from ipaddress import IPv4Interface, IPv6Interface
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Where
 from fabric.validate.checks.base import Check, E, Found, check, named
 from fabric.validate.checks.identity import stated
@@ -189,7 +190,7 @@ def _outside(facts: Facts) -> Iterator[Found]:
         anycast = {(vlan, it.ip) for (vlan, _), it in gateways.items() if it is not None}
         own: dict[str, list[tuple[IPv4Interface | IPv6Interface, tuple[str, ...]]]] = {}
         for (name, text), where in device.identity.address_where.items():
-            vlan, one = name.lower().removeprefix("vlan"), ip_interface(text)
+            vlan, one = name.lower().removeprefix("vlan"), interface_of(text)
             if name.lower().startswith("vlan") and (vlan, one.ip) not in anycast and not one.ip.is_link_local:
                 own.setdefault(vlan, []).append((one, where))
         for (vlan, shown), gateway in gateways.items():
@@ -215,7 +216,7 @@ def _own_is_gateway(facts: Facts) -> Iterator[Found]:
                 if (
                     its is not None
                     and name.lower() == f"vlan{gateway.vlan}"
-                    and ip_interface(text).ip == its.ip
+                    and interface_of(text).ip == its.ip
                     and where != gateway.where
                 ):
                     yield Found(
@@ -229,7 +230,7 @@ def _own_is_gateway(facts: Facts) -> Iterator[Found]:
 
 def _interface(text: str) -> IPv4Interface | IPv6Interface | None:
     try:
-        return ip_interface(text)
+        return interface_of(text)
     except ValueError:
         return None
 

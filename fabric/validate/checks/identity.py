@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import Stated
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Where
 from fabric.validate.checks.base import Check, E, Evidence, Found, Root, W, check, named, shows
 from fabric.validate.checks.peers import sessions
@@ -41,7 +41,7 @@ def vtep_address(device: Device) -> str:
     if not source or source[0].isdigit() or ":" in source:
         return source
     found = next((texts for name, texts in device.addresses.items() if name.lower() == source.lower()), ())
-    return str(ip_interface(found[0]).ip) if found else ""
+    return str(interface_of(found[0]).ip) if found else ""
 
 
 def _sources(device: Device) -> set[str]:
@@ -102,9 +102,9 @@ def I1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             gateways = {(f"vlan{it.vlan}", it.address) for it in device.identity.gateways}
             of_vrf = holders.setdefault(device.identity.interface_vrfs.get(name, ""), [])
             for text in texts:
-                if not ip_interface(text).ip.is_link_local and (name.lower(), text) not in gateways:
+                if not interface_of(text).ip.is_link_local and (name.lower(), text) not in gateways:
                     of_vrf.append(
-                        (device, Stated(str(ip_interface(text).ip), device.identity.address_where[name, text]))
+                        (device, Stated(str(interface_of(text).ip), device.identity.address_where[name, text]))
                     )
     for group in (group for of_vrf in holders.values() for group in _shared(of_vrf)):
         address = group[0][1].value
@@ -145,7 +145,7 @@ def I2(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def address_places(device: Device, address: str) -> list[Root]:
     """Where a switch states an address."""
     places = device.identity.address_where.items()
-    return [(device.name, where) for (_, text), where in places if str(ip_interface(text).ip) == address]
+    return [(device.name, where) for (_, text), where in places if str(interface_of(text).ip) == address]
 
 
 def _is_rightful(facts: Facts, address: str, device: Device) -> bool:
@@ -156,7 +156,7 @@ def _is_rightful(facts: Facts, address: str, device: Device) -> bool:
 
 
 def _owns(address: str, device: Device) -> bool:
-    return any(str(ip_interface(text).ip) == address for texts in device.addresses.values() for text in texts)
+    return any(str(interface_of(text).ip) == address for texts in device.addresses.values() for text in texts)
 
 
 @check(
@@ -320,7 +320,7 @@ def address_roots(device: Device, address: str) -> tuple[Root, ...]:
     return tuple(
         (device.name, where)
         for (_, text), where in device.identity.address_where.items()
-        if str(ip_interface(text).ip) == address
+        if str(interface_of(text).ip) == address
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import Stated
+from fabric.configs.interface_address import interface_of
 from fabric.configs.interior import is_net, system_id_of
 from fabric.configs.model import Device, Where
 from fabric.configs.text.spelling import is_address
@@ -153,7 +153,7 @@ def O2(facts: Facts) -> Iterator[Found]:  # noqa: N802
 
 def _claims(device: Device, value: str) -> bool:
     """Whether an address of a switch is its name; of a NET, by the digits of the address (010000000011)."""
-    own = [ip_interface(it).ip for texts in device.addresses.values() for it in texts]
+    own = [interface_of(it).ip for texts in device.addresses.values() for it in texts]
     digits = ["".join(f"{octet:03d}" for octet in it.packed) for it in own if it.version == 4]
     return any(value == str(it) for it in own) or value.replace(".", "") in digits
 
@@ -180,7 +180,7 @@ def O3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         in_bgp = {prefix[0] for prefix in advertised(device) if prefix[1] == 32}
         for interface, address, why in _needed(facts, device):
-            if routing.announces(device, address) or int(ip_interface(address).ip) in in_bgp:
+            if routing.announces(device, address) or int(interface_of(address).ip) in in_bgp:
                 continue
             where: Where = device.identity.address_where.get(
                 (interface, device.addresses[interface][0]), ("interface", interface)

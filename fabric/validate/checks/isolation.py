@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import Stated
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Session
 from fabric.configs.policy import Use
 from fabric.units import listed
@@ -53,7 +53,7 @@ def _own_addresses(device: Device) -> dict[tuple[str, str], str]:
     """(VRF, address) to the interface that has it; gateways that other switches have, too, are left out."""
     shared = {it.address for it in device.identity.gateways}
     return {
-        (device.identity.interface_vrfs.get(name, ""), str(ip_interface(text).ip)): name
+        (device.identity.interface_vrfs.get(name, ""), str(interface_of(text).ip)): name
         for name, texts in device.addresses.items()
         for text in texts
         if text not in shared

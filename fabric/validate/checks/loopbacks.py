@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_interface
+from ipaddress import IPv4Network
 from typing import Final
 
 from fabric.configs.identity import Aggregate
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device
 from fabric.units import listed
 from fabric.validate.adjacencies import interior_of
@@ -165,7 +166,7 @@ def _needed(facts: Facts) -> dict[str, list[IPv4Network]]:
     for device in facts.devices:
         for name, texts in device.addresses.items():
             for text in texts if is_loopback(name) and not device.identity.interface_vrfs.get(name) else ():
-                its = ip_interface(text).ip
+                its = interface_of(text).ip
                 if its.version == 4 and (overlay or str(its) in ends):
                     found.setdefault(device.name, []).append(IPv4Network(str(its)))
     return found

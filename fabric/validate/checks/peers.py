@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import NOTHING, Stated
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Session, Where
 from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, named, shows
 from fabric.validate.disagreement import UNDECIDED, changed
@@ -24,7 +24,7 @@ def _networks(line: Line) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for name in (line.port.name, line.port.lag or ""):
         for text in line.device.addresses.get(name, ()):
-            address = ip_interface(text)
+            address = interface_of(text)
             if not address.ip.is_link_local:
                 found.setdefault(address.version, set()).add(text)
     return found
@@ -98,7 +98,7 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 ),
             )
         for version in sorted(a.keys() & b.keys()):
-            ours, theirs = (list(map(ip_interface, sorted(it[version]))) for it in (a, b))
+            ours, theirs = (list(map(interface_of, sorted(it[version]))) for it in (a, b))
             if not any(x.network == y.network and x.ip != y.ip for x in ours for y in theirs):
                 yield Found(
                     wire.a.device.name,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network, IPv6Network, ip_interface
+from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Where
 from fabric.configs.text.spelling import prefix_of
 from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
@@ -31,7 +32,7 @@ _Network = IPv4Network | IPv6Network
 def I7(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Loopbacks of the default VRF."""
     others = [
-        (device, ip_interface(text).ip) for device in facts.devices for its in device.addresses.values() for text in its
+        (device, interface_of(text).ip) for device in facts.devices for its in device.addresses.values() for text in its
     ]
     for device in facts.devices:
         vtep = vtep_address(device)
@@ -39,7 +40,7 @@ def I7(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             if not is_loopback(name) or name in device.identity.interface_vrfs:
                 continue
             for text in texts:
-                its = ip_interface(text)
+                its = interface_of(text)
                 if its.network.prefixlen == its.max_prefixlen or its.ip.is_loopback or its.is_link_local:
                     continue
                 inside = [
@@ -82,7 +83,7 @@ def I8(facts: Facts) -> Iterator[Found]:  # noqa: N802
         by_vrf: dict[tuple[str, int], list[tuple[int, int, str, str]]] = {}
         for name, texts in device.addresses.items():
             for text in texts:
-                its = ip_interface(text)
+                its = interface_of(text)
                 if not (is_loopback(name) or its.ip.is_link_local):
                     vrf = device.identity.interface_vrfs.get(name, "")
                     row = int(its.network.network_address), its.network.prefixlen, name, text
@@ -96,7 +97,7 @@ def _loopbacks(device: Device) -> Iterator[Found]:
     owners: dict[tuple[str, str], tuple[str, str]] = {}
     for name, texts in device.addresses.items():
         for text in texts if is_loopback(name) else ():
-            key = device.identity.interface_vrfs.get(name, ""), str(ip_interface(text).ip)
+            key = device.identity.interface_vrfs.get(name, ""), str(interface_of(text).ip)
             first = owners.setdefault(key, (name, text))
             if first[0] != name:
                 places = [device.identity.address_where[it] for it in ((name, text), first)]
@@ -111,7 +112,7 @@ def _loopbacks(device: Device) -> Iterator[Found]:
 def _overlaps(facts: Facts, device: Device, rows: list[tuple[int, int, str, str]]) -> Iterator[Found]:
     widest: tuple[_Network, str, str] | None = None
     for _, _, name, text in rows:
-        network = ip_interface(text).network
+        network = interface_of(text).network
         if widest is not None and network.network_address in widest[0] and name != widest[1]:
             pair = [(name, text), widest[1:]]
             wrong, other = sorted(pair, key=lambda it: _fits(facts, device, *it))
@@ -133,9 +134,9 @@ def _fits(facts: Facts, device: Device, name: str, text: str) -> bool:
     far = None if end is None else facts.network.devices.get(end[0])
     if far is None or end is None:
         return True
-    own = ip_interface(text)
+    own = interface_of(text)
     return any(
-        ip_interface(it).network == own.network and ip_interface(it).ip != own.ip
+        interface_of(it).network == own.network and interface_of(it).ip != own.ip
         for it in far.addresses.get(end[1], ())
     )
 
@@ -194,11 +195,11 @@ def I11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         for stated in device.identity.management.values():
             own = prefix_of(stated.value)
-            address = ip_interface(stated.value).ip if own is not None else None
+            address = interface_of(stated.value).ip if own is not None else None
             for version, length in lengths if address is not None else ():
                 if address is None or address.version != version:
                     continue
-                network = ip_interface(f"{address}/{length}").network
+                network = interface_of(f"{address}/{length}").network
                 its = [it for it in subnets.get(network, ()) if stated.value not in it[0].addresses.get(it[1], ())]
                 if its:
                     other, name, where = next((it for it in its if it[0] is device), its[0])

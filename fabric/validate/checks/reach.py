@@ -9,11 +9,12 @@ to speak where each property is right by itself: a policy that drops a route, up
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_address, ip_interface
+from ipaddress import IPv4Network, ip_address
 from typing import Final
 
 import networkx as nx
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Site
 from fabric.topology.cycles import cycles
 from fabric.units import count as counted
@@ -146,7 +147,7 @@ def _misled(facts: Facts) -> Iterator[Found]:
     """Static routes whose gateway is the switch itself, or is in no subnet of the interface that they name."""
     for device in facts.devices:
         others = device.identity.interface_vrfs  # the routes that are read are those of the default VRF
-        own = {ip_interface(it).ip for name, its in device.addresses.items() if name not in others for it in its}
+        own = {interface_of(it).ip for name, its in device.addresses.items() if name not in others for it in its}
         for route in device.routes:
             for gateway, interface in route.hops:
                 try:
@@ -154,7 +155,7 @@ def _misled(facts: Facts) -> Iterator[Found]:
                 except ValueError:
                     continue
                 texts = device.addresses.get(interface, ())
-                networks = [ip_interface(text).network for text in texts]
+                networks = [interface_of(text).network for text in texts]
                 if at in own:
                     text = f"the next hop {gateway} to {route.prefix} is an address of {device.name} itself"
                 elif networks and not at.is_link_local and not any(at in it for it in networks):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_address, ip_interface, ip_network
+from ipaddress import ip_address, ip_network
 from typing import Final
 
+from fabric.configs.interface_address import interface_of
 from fabric.configs.model import Device, Session
 from fabric.validate.checks.base import Check, E, Found, I, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback, vtep_address
@@ -296,7 +297,7 @@ def V17(facts: Facts) -> Iterator[Found]:  # noqa: N802
         gateways = {it.vlan for it in device.identity.gateways}
         for name, down in device.identity.shut.items():
             where, vlan = down.where, name.lower().removeprefix("vlan")
-            owns = any(str(ip_interface(text).ip) == vtep_address(device) for text in device.addresses.get(name, ()))
+            owns = any(str(interface_of(text).ip) == vtep_address(device) for text in device.addresses.get(name, ()))
             if vlan in gateways or (is_loopback(name) and owns) or (name in device.addresses and _is_vlan(name)):
                 what = "the VTEP's source" if is_loopback(name) else f"the gateway of VLAN {vlan}"
                 yield Found(
@@ -353,12 +354,12 @@ def V18(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if not having or len(without) != 1:
             continue
         device, (other, gateway) = without[0], next(iter(having.items()))
-        network = ip_interface(gateway.address).network
+        network = interface_of(gateway.address).network
         own = [
             (name, text)
             for name, texts in device.addresses.items()
             for text in texts
-            if name.lower() == f"vlan{vlan}" and ip_interface(text).ip in network
+            if name.lower() == f"vlan{vlan}" and interface_of(text).ip in network
         ]
         if any(text == gateway.address for _, text in own):
             continue  # an ordinary address that is the gateway elsewhere: V6
