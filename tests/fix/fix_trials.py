@@ -13,7 +13,8 @@ from fabric.validate.baseline import changes
 from fabric.validate.checks.base import Severity
 from fabric.validate.fix.search import Plan, find
 from fabric.validate.judge import Request, judge
-from tests.mistakes.mistake import LANGUAGES, Mistake, write
+from tests.mistakes.mistake import Mistake, write
+from tests.mistakes.mistake import good as working
 from tests.mistakes.score import CASES
 
 
@@ -44,7 +45,7 @@ def trial(case: Mistake, work: Path) -> FixTrial:
     """One mistake made, and fixed."""
     broken, good = (_emptied(work / name) for name in ("broken", "good"))
     case.write(broken)
-    write(case.language, LANGUAGES[case.language].good(loopbacks=case.loopbacks), good)
+    write(case.language, working(case.language, loopbacks=case.loopbacks, interior=case.interior), good)
     try:
         plan = plan_of(broken)
     except InputErrors as error:
