@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.output import STDOUT, add_out
-from fabric.cli.options.prometheus import access_of, access_problems, add_access, warn_of_clear_text
+from fabric.cli.options.prometheus import access_of, access_problems, add_access, given_access, warn_of_clear_text
 from fabric.cli.report import EXPORTERS
 from fabric.cli.run import COMPAT
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
@@ -26,7 +26,7 @@ from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps, parse_time_ps
 from fabric.visible import hidden, spelled, visible
 
 if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is something to write
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fabric.runs.rundir import RunDir
     from telemetry.export.clock import WallClock
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is
     from telemetry.record.store import Store
 
 MS_PER_S = 1000
+_COLLECTOR = "http://127.0.0.1:4318/v1/metrics"
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -56,8 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fast.description = (
         "Write a finished run as OTLP in JSON, one request a line, as the collector of OpenTelemetry writes files.\n"
         "Times are nanoseconds and are not stretched: high-frequency telemetry whose truth is known. The scenario's\n"
-        "telemetry.interval is the shortest interval that there is."
+        "telemetry.interval is the shortest interval that there is. With --to the same requests go to a collector, as\n"
+        "protobuf over HTTP, instead of into a file."
     )
+    fast.add_argument("--to", metavar="URL", help=f"a collector's receiver, such as {_COLLECTOR}")
+    add_access(fast, "the collector of --to")
     hft = actions.add_parser("ipfix", help="the counters of switches over time as IPFIX, as SONiC sends them")
     hft.description = (
         "Write the counters of a finished run's switches as a file of IPFIX messages (RFC 7011, RFC 5655), as the\n"
@@ -181,8 +185,7 @@ def _remote_write(args: argparse.Namespace) -> int:
     from telemetry.export.remote_write import post_to, send_recording  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     recording = _recording(args, interval_ms, labels)
-    summary, text = _summary(recording, send_recording(recording, post_to(args.url, access)))
-    print(json.dumps({"written": args.url} | summary) if args.json else f"{args.url}: {text}")
+    _say(args, *_summary(recording, send_recording(recording, post_to(args.url, access))))
     return 0
 
 
@@ -225,14 +228,35 @@ def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[s
 
 
 def _otlp(args: argparse.Namespace) -> int:
-    interval_ns = _interval_ns(args)
-    from telemetry.export.otlp import write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    interval_ns = _interval_ns(args, _receiver_problems(args))
+    access = None
+    if args.to is not None:
+        warn_of_clear_text(args, args.to)
+        access = access_of(args)
+    from telemetry.export.otlp import Requests, write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     found, store, start_ns = _unstretched(args, interval_ns)
     resource = {"service.name": "fabric", "service.instance.id": visible(str(found.manifest["name"]))}
-    with _output(args.out) as out:
-        sent = write_otlp(store, out, start_ns, resource, interval_ns)
+    requests = Requests(store, start_ns, resource, interval_ns)
+    if access is None:
+        with _output(args.out) as out:
+            sent = write_otlp(requests, out)
+    else:
+        from telemetry.export.otlp_push import push  # noqa: PLC0415  the messages
+
+        sent = requests.sent(push(requests, args.to, access))
     return _say_sent(args, sent, "requests")
+
+
+def _receiver_problems(args: argparse.Namespace) -> list[Problem]:
+    """What is wrong with --to and the options that belong to it."""
+    if args.to is None:
+        hint = f"name the collector: --to {_COLLECTOR}"
+        return [Problem(it, "has no effect without --to", hint) for it in given_access(args)]
+    problems = list(access_problems(args, args.to, "--to", _COLLECTOR))
+    if args.out is not None:
+        problems.append(Problem("--out", "and --to are both given", "leave out one of them"))
+    return problems
 
 
 def _ipfix(args: argparse.Namespace) -> int:
@@ -245,9 +269,9 @@ def _ipfix(args: argparse.Namespace) -> int:
     return _say_sent(args, sent, "messages")
 
 
-def _interval_ns(args: argparse.Namespace) -> int | None:
-    """--interval of an export in simulated time. Raises: InputErrors, also for the options of the clock."""
-    problems = _clock_problems(args)
+def _interval_ns(args: argparse.Namespace, others: Iterable[Problem] = ()) -> int | None:
+    """--interval of an export in simulated time. Raises: InputErrors, also for the options of the clock and others."""
+    problems = [*_clock_problems(args), *others]
     interval_ns = None
     if args.interval is not None:
         try:
@@ -289,7 +313,8 @@ def _say_sent(args: argparse.Namespace, sent: Sent, parts: str) -> int:
     }
     step = format_time_ps(sent.interval_ns * PS_PER_NS)
     counts = f"{sent.points:,} points of {sent.series:,} series, {sent.messages:,} {parts}"
-    _say(args, summary, f"{counts}, {'one' if parts == 'requests' else 'a record'} every {step}")
+    what = "a record" if parts == "messages" else "a sample" if _receiver(args) else "one"
+    _say(args, summary, f"{counts}, {what} every {step}")
     return 0
 
 
@@ -344,6 +369,12 @@ def _dashboards(args: argparse.Namespace) -> int:
     return 0
 
 
+def _receiver(args: argparse.Namespace) -> str | None:
+    """The URL that an export is sent to; None: it is written."""
+    url: str | None = getattr(args, "url", None) or getattr(args, "to", None)
+    return url
+
+
 def _clock_problems(args: argparse.Namespace) -> list[Problem]:
     problems = []
     if not (0 < args.time_scale < math.inf):
@@ -366,7 +397,7 @@ def _clock_problems(args: argparse.Namespace) -> list[Problem]:
                 problems.append(
                     Problem("--start", f"{args.start} has no time zone", f"write {named.isoformat()}Z for UTC")
                 )
-    if args.action != "remote-write" and args.out in {None, STDOUT} and args.json:
+    if _receiver(args) is None and args.out in {None, STDOUT} and args.json:
         problems.append(Problem("--json", "needs --out: standard output is the export itself", "name a file"))
     return problems
 
@@ -447,12 +478,13 @@ def _whole(path: Path) -> Iterator[Path]:
 
 def _say(args: argparse.Namespace, summary: dict[str, object], text: str) -> None:
     """Print the summary: on standard output, unless that has the export itself."""
-    if args.out in {None, STDOUT}:
+    written = _receiver(args) or args.out
+    if written in {None, STDOUT}:
         print(text, file=sys.stderr)
     elif args.json:
-        print(json.dumps({"written": str(args.out)} | summary))
+        print(json.dumps({"written": str(written)} | summary))
     else:
-        print(f"{args.out}: {text}")
+        print(f"{written}: {text}")
 
 
 def _stretched(clock: WallClock) -> str:

@@ -28,35 +28,51 @@ _UNITS: Final = {"bytes": "By", "seconds": "s", "ratio": "1", "bytes_per_second"
 """UCUM, as OpenTelemetry has units."""
 
 
-def write_otlp(
-    store: Store, out: TextIO, start_ns: int, resource: Mapping[str, str], interval_ns: int | None = None
-) -> Sent:
-    """Write one request for each kept sample.
+class Requests:
+    """The requests of a run, one for each kept sample, and how much they hold once they have been made.
 
     Parameters
     ----------
     store : Store
-    out : TextIO
     start_ns : int          Unix time of simulated time 0
     resource : mapping      attributes of the resource, such as service.name
     interval_ns : int       simulated time between two requests; None keeps every sample
     """
-    kept = sampled(store.times_ns, interval_ns)
-    times_ns = store.times_ns[kept]
-    columns = [_Column(spec, store, times_ns) for spec in CATALOGUE if _written(spec, store)]
-    about = {"attributes": _attributes(tuple(resource.items()))}
-    points = 0
-    for row, time_ns in enumerate(times_ns.tolist()):
-        metrics = []
-        for column in columns:
-            found = list(column.points(row, start_ns, start_ns + time_ns))
-            points += len(found)
-            if found:
-                metrics.append(column.metric(found))
-        scope = [{"scope": {"name": "fabric"}, "metrics": metrics}]
-        out.write(json.dumps({"resourceMetrics": [{"resource": about, "scopeMetrics": scope}]}, separators=(",", ":")))
+
+    def __init__(
+        self, store: Store, start_ns: int, resource: Mapping[str, str], interval_ns: int | None = None
+    ) -> None:
+        self._times_ns = store.times_ns[sampled(store.times_ns, interval_ns)]
+        self._start_ns = start_ns
+        self._about = {"attributes": _attributes(tuple(resource.items()))}
+        self._columns = [_Column(spec, store, self._times_ns) for spec in CATALOGUE if _written(spec, store)]
+        self._points = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        self._points = 0
+        for row, time_ns in enumerate(self._times_ns.tolist()):
+            metrics = []
+            for column in self._columns:
+                found = list(column.points(row, self._start_ns, self._start_ns + time_ns))
+                self._points += len(found)
+                if found:
+                    metrics.append(column.metric(found))
+            scope = [{"scope": {"name": "fabric"}, "metrics": metrics}]
+            yield {"resourceMetrics": [{"resource": self._about, "scopeMetrics": scope}]}
+
+    def sent(self, messages: int | None = None) -> Sent:
+        """What was made, in so many messages; None: each request was one."""
+        series = sum(len(it.series) for it in self._columns)
+        n_messages = len(self._times_ns) if messages is None else messages
+        return Sent(series, self._points, n_messages, usual_step_ns(self._times_ns))
+
+
+def write_otlp(requests: Requests, out: TextIO) -> Sent:
+    """Write each request as a line."""
+    for request in requests:
+        out.write(json.dumps(request, separators=(",", ":")))
         out.write("\n")
-    return Sent(sum(len(it.series) for it in columns), points, len(times_ns), usual_step_ns(times_ns))
+    return requests.sent()
 
 
 def _written(spec: MetricSpec, store: Store) -> bool:

@@ -7,11 +7,8 @@ write can mark the end of a series: a staleness marker follows its last sample.
 
 from __future__ import annotations
 
-import http.client
 import struct
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -19,29 +16,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fabric.errors import FabricError
 from telemetry.export.client_access import OPEN, Access
 from telemetry.export.openmetrics import Recorded, Recording, Written
+from telemetry.export.posting import Receiver
 
 SLICE_MS: Final = 600_000
 """Wall time of one slice of samples."""
 BATCH_SAMPLES: Final = 5000
 """A request is sent when it has at least this many samples; it has fewer than twice as many."""
-ATTEMPTS: Final = 4
-TIMEOUT_S: Final = 30.0
 STALE: Final = struct.pack("<Q", 0x7FF0_0000_0000_0002)
 """The NaN that marks the end of a series (Prometheus model/value, StaleNaN)."""
 _HEADERS: Final = {
     "Content-Encoding": "snappy",
     "Content-Type": "application/x-protobuf",
     "X-Prometheus-Remote-Write-Version": "0.1.0",
-    "User-Agent": "fabric-emulator",
 }
 _AGAIN: Final = frozenset({429, 500, 502, 503, 504})
-
-
-class RemoteWriteError(FabricError):
-    """A receiver that cannot be reached or that refuses samples."""
 
 
 Send = Callable[[bytes], None]
@@ -74,23 +64,16 @@ def send_recording(recording: Recording, send: Send) -> Written:
 def post_to(url: str, access: Access = OPEN, sleep: Callable[[float], None] = time.sleep) -> Send:
     """A sender to a receiver with its authorization, which retries where the receiver is busy.
 
-    Raises (when called): RemoteWriteError.
+    Raises (when called): ReceiverError.
     """
+    receiver = Receiver(url, _HEADERS, _AGAIN, _HINTS, access, sleep)
 
     def send(request: bytes) -> None:
-        body = pa.compress(request, codec="snappy", asbytes=True)
-        for attempt in range(ATTEMPTS):
-            refused = _posted(url, body, access)
-            if refused is None:
-                return
-            if refused[0] not in _AGAIN or attempt + 1 == ATTEMPTS:
-                raise RemoteWriteError(f"{url} answers {refused[0]}: {refused[1]}", _HINTS.get(refused[0], _BUSY))
-            sleep(0.5 * 2**attempt)
+        receiver.post(pa.compress(request, codec="snappy", asbytes=True))
 
     return send
 
 
-_BUSY: Final = "try again later"
 _HINTS: Final = {
     401: "give the receiver's token or user: --token-file, or --user with --password-file",
     403: "give the token or user of somebody who may write",
@@ -99,21 +82,6 @@ _HINTS: Final = {
     400: "Prometheus takes nothing older than its newest samples unless it has storage.tsdb.out_of_order_time_window; "
     "give another --start, or backfill a file",
 }
-
-
-def _posted(url: str, body: bytes, access: Access) -> tuple[int, str] | None:
-    """None where the request was accepted, else status and text. Raises: RemoteWriteError where there is no answer."""
-    request = urllib.request.Request(url, body, _HEADERS, method="POST")  # noqa: S310  the verb lets http and https pass
-    access.authorize(request)
-    try:
-        with access.opener().open(request, timeout=TIMEOUT_S):
-            return None
-    except urllib.error.HTTPError as error:
-        return error.code, access.hide(error.read(500).decode(errors="replace").strip())
-    except (OSError, http.client.HTTPException) as error:
-        raise RemoteWriteError(
-            f"{url} cannot be reached: {getattr(error, 'reason', error)}", "start the receiver, or name its address"
-        ) from error
 
 
 def _samples(it: Recorded, grid_ms: NDArray[np.int64], from_ms: int, until_ms: int) -> Iterator[bytes]:

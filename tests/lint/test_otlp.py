@@ -11,7 +11,7 @@ import pytest
 
 from fabric.cli.main import main
 from telemetry.export.grid import sampled
-from telemetry.export.otlp import write_otlp
+from telemetry.export.otlp import Requests, write_otlp
 from telemetry.lint.readers import from_otlp
 from telemetry.lint.rules import check
 from telemetry.record.store import Store
@@ -37,7 +37,7 @@ def store(per_step: int = 1_250_000, steps: int = 20) -> Store:
 
 def exported(of: Store, interval_ns: int | None = None) -> str:
     out = io.StringIO()
-    write_otlp(of, out, START_NS, {"service.name": "fabric"}, interval_ns)
+    write_otlp(Requests(of, START_NS, {"service.name": "fabric"}, interval_ns), out)
     return out.getvalue()
 
 

@@ -19,7 +19,8 @@ from fabric.runs.rundir import RunDir
 from telemetry.export.client_access import Access, basic, bearer
 from telemetry.export.clock import WallClock
 from telemetry.export.openmetrics import Recording
-from telemetry.export.remote_write import ATTEMPTS, SLICE_MS, RemoteWriteError, post_to, send_recording
+from telemetry.export.posting import ATTEMPTS, ReceiverError
+from telemetry.export.remote_write import SLICE_MS, post_to, send_recording
 from telemetry.record.store import Store
 from telemetry.sources.recorded import store_of
 from tests.telemetry.programs import get, prometheus
@@ -148,7 +149,7 @@ def test_a_protected_receiver_gets_the_secret_of_a_file_and_no_message_shows_it(
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(RemoteWriteError, match="answers 401: not") as caught:
+        with pytest.raises(ReceiverError, match="answers 401: not") as caught:
             post_to(f"http://127.0.0.1:{server.server_port}/", Access(secret))(b"request")
         server.shutdown()
     assert asked == ["Bearer s3cret-word" if kind == "token" else "Basic YW5uOnMzY3JldC13b3Jk"]
@@ -169,7 +170,7 @@ def test_options_of_the_receiver_are_refused_together(tmp_path: Path, capsys: py
 
 def test_a_refusal_is_final_and_so_is_the_last_attempt() -> None:
     for statuses in ((400,), (500,) * ATTEMPTS):
-        with receiver(*statuses) as (url, bodies), pytest.raises(RemoteWriteError, match=f"answers {statuses[0]}"):
+        with receiver(*statuses) as (url, bodies), pytest.raises(ReceiverError, match=f"answers {statuses[0]}"):
             post_to(url, sleep=lambda _: None)(b"request")
         assert len(bodies) == len(statuses)
 
