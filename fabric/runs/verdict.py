@@ -321,8 +321,8 @@ def _marked_early(now: Snapshot) -> Iterator[Sentence]:
         "warning",
         (
             f"Kmin {format_measured_bytes(kmin)} is less than one packet ({format_measured_bytes(size)}) at "
-            f"{_some(named, 3)}: {_count(marked, 'packet')} marked though next to nothing waited, so senders slow down "
-            "and may leave the link idle; raise Kmin"
+            f"{_some(named, 3)}: a packet alone in the queue is marked ({_count(marked, 'packet')} marked in all), so "
+            "senders slow down and may leave the link idle; raise Kmin"
         ),
     )
 

@@ -206,6 +206,9 @@ def _intervals(view: View, seconds: float) -> int:
 def _hung(view: View) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Switches to which frames are sent and that, on all cables, send or receive none, in some interval. One that has
     stopped may still send what was in its queues.
+
+    Frames vanish on every cable that brought some, on two at least: between two frames a switch at little load sends
+    nothing either, and what vanishes on one of its cables is the loss of that cable.
     """
     for switch in view.fabric.switches:
         ports = [int(it) for it in switch.ports]
@@ -215,9 +218,11 @@ def _hung(view: View) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         silent = (senders > 1) & ((own <= 0) | (arrived <= 0))
         if not silent.any():
             continue
-        links = [view.fabric.links[view.port(it).link] for it in ports]
-        vanished = np.sum([_missing(view, link, it) for link, it in zip(links, ports, strict=True)], axis=0)
-        if vanished[silent].sum() > _SPARE_FRAMES * len(ports):  # and not: on long cables, or dropped and counted
+        brought = [it for it in ports if view.sent[view.peer(it)][silent].sum() > _SPARE_FRAMES]
+        links = [view.fabric.links[view.port(it).link] for it in brought]
+        vanished = [float(_missing(view, link, it)[silent].sum()) for link, it in zip(links, brought, strict=True)]
+        # Not where few vanish: on long cables, or dropped and counted.
+        if len(brought) > 1 and min(vanished) > 0 and sum(vanished) > _SPARE_FRAMES * len(ports):
             yield switch.name, silent
 
 

@@ -21,7 +21,8 @@ from telemetry.diagnosis.view import View
 from telemetry.diagnosis.waits import waits
 from telemetry.record.store import Store
 
-_NO_CARRIER: Final = frozenset({Kind.LINK_DOWN, Kind.LINK_FLAP, Kind.SWITCH_DOWN})
+_OUTAGES: Final = frozenset({Kind.LINK_DOWN, Kind.LINK_FLAP})
+_NO_CARRIER: Final = _OUTAGES | {Kind.SWITCH_DOWN}
 _REROUTING: Final = _NO_CARRIER | {Kind.SWITCH_HANG, Kind.BGP_DOWN}
 """After these, routes move: packets may lack one for a while, and what is left of a tier is fuller."""
 _LOSING: Final = frozenset({Kind.SILENT_LOSS, Kind.BAD_OPTIC})
@@ -104,7 +105,7 @@ def diagnose(store: Store, fabric: Fabric, missing: frozenset[str] = frozenset()
     hung = {it.device: it.began_ns for it in cables if it.kind is Kind.SWITCH_HANG}
     moving = [it for it in (*cables, *control) if it.kind in _REROUTING]
     routeless = [it for it in (*cables, *control) if it.kind in _ROUTELESS]
-    cut_off = [it for it in routeless if _cuts_off(view, it)]
+    cut_off = [it for it in routeless if _cuts_off(view, it, cables)]
     losses = [
         it
         for it in loss_roots(view, hung)
@@ -149,10 +150,18 @@ def _follows(root: Root, causes: Sequence[Root]) -> bool:
     )
 
 
-def _cuts_off(view: View, cause: Root) -> bool:
+def _cuts_off(view: View, cause: Root, cables: Sequence[Root]) -> bool:
     """Whether no switch has a route to some host any more, because the only switch of that host is down, hangs, or lost
-    every session. Then every other switch discards packets for that host.
+    every session, or because each of the host's own cables is down. Then every other switch discards packets for that
+    host.
     """
+    if cause.kind in _OUTAGES:
+        down = [it for it in cables if it.kind in _OUTAGES]
+        return any(
+            len(view.fabric.network_ports(host.id)) <= sum(host.name in it.devices for it in down)
+            for host in view.fabric.hosts
+            if host.name in cause.devices
+        )
     if cause.kind is Kind.BGP_DOWN:
         peers = {labels["peer"] for labels, _ in view.series(_PEER_STATE, device=cause.device)}
         if not peers or not peers <= set(cause.members):

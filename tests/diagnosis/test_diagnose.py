@@ -195,6 +195,22 @@ def test_a_switch_that_hangs_without_a_routing_protocol_is_named_and_not_its_cab
     assert _first("switch-hang", diagnosed(data)).device == "spine1"
 
 
+def test_a_silent_cable_at_little_load_is_no_hung_switch(diagnosed: Diagnose) -> None:
+    """Between two frames a switch sends none, and its other neighbours' frames arrive."""
+    quiet = [{"kind": "poisson", "sizes": "fixed", "size": "16KB", "load": 0.004, "stop": "20ms"}]
+    run = {"duration": "20ms", "stop": "duration"}
+    fault = {"kind": "link-silent", "link": "leaf2--spine1", "at": "5ms"}
+    roots = diagnosed(scenario(fault, workload=quiet, run=run, telemetry={"interval": "20us", "events": []}))
+    assert [(it.kind, set(it.devices)) for it in roots] == [(Kind.SILENT_LOSS, {"leaf2", "spine1"})]
+
+
+@pytest.mark.parametrize("kind", ["link-down", "link-flap"])
+def test_what_switches_discard_for_a_host_without_a_cable_is_no_fault_of_theirs(kind: str, diagnosed: Diagnose) -> None:
+    how = {"count": 2, "down": "800us", "up": "200us"} if kind == "link-flap" else {}
+    roots = diagnosed(scenario({"kind": kind, "link": "leaf3--host11", "at": "2ms", **how}))
+    assert [(it.kind.value, set(it.devices)) for it in roots] == [(kind, {"host11", "leaf3"})]
+
+
 def test_a_mac_address_that_moves_explains_packets_without_a_route(diagnosed: Diagnose) -> None:
     moves = [
         {"kind": "mac-move", "host": "host1", "to": "leaf2" if n % 2 else "leaf1", "at": f"{n}ms", "arps": 1}
