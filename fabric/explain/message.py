@@ -272,7 +272,13 @@ def known_or_error(evidence: Evidence, name: str | None) -> str:
         return name
     slowdown = evidence.messages["slowdown"]
     if not slowdown.size:
-        raise RunDirError(f"{evidence.run.path} has no messages", "run a scenario with a workload")
+        path = evidence.run.path
+        if len(evidence.run.transfers(["dst"])):
+            raise RunDirError(
+                f"the messages of {path} are those of jobs and collectives, which depend on each other",
+                f"fabric explain step {path} says what they waited for",
+            )
+        raise RunDirError(f"{path} has no messages", "run a scenario with a workload")
     worst = int(np.argmax(np.where(np.isnan(slowdown), np.inf, slowdown)))
     found: str = evidence.run.messages(["id"])["id"][worst].as_py()
     return found
