@@ -10,7 +10,7 @@ from fabric.cli.main import main
 
 _RING = """\
 name: ring
-topology: {kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 1}
+topology: {kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
 workload: [{kind: collective, operation: all-reduce, algorithm: ring, size: 64KB}]
 run: {duration: 5ms}
 """
