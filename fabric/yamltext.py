@@ -10,9 +10,7 @@ that are not words, tags, a second document, and nesting and aliases beyond the 
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 import yaml
@@ -28,6 +26,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from fabric.garbage_collection import without_collector
 from fabric.visible import spelled
 
 _END: Final = yaml.events.CollectionEndEvent
@@ -288,18 +287,6 @@ def _line(event: yaml.Event) -> int:
 def _plain_tag(tag: str | None, line: int) -> None:
     if tag is not None and tag != "!":  # '!' alone: a quoted scalar's, or one that is to stay a word
         raise YamlError(f"tag '{tag[:60]}' is not read", line, "write plain mappings, lists and words")
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Pause Python's cycle collector, which would scan millions of new containers repeatedly."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _path(stack: list[_Open]) -> list[Any]:

@@ -30,8 +30,8 @@ from fabric.configs.text.yamlfile import MAX_BYTES as YAML_MAX_BYTES
 from fabric.configs.text.yamlfile import YamlText
 from fabric.configs.values import check_values
 from fabric.errors import InputErrors, Problem, first_few
+from fabric.garbage_collection import without_collector
 from fabric.topology.select import nearest
-from fabric.yamltext import without_collector
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
 HOSTS: Final = frozenset(("hosts",))

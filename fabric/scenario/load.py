@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from fabric import shipped
 from fabric.errors import InputErrors, Problem
+from fabric.garbage_collection import without_collector
 from fabric.scenario.problems import explain
 from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.yaml_input import parse_yaml, read_yaml
-from fabric.yamltext import without_collector
 
 _SECTIONS: Final = tuple(Scenario.model_fields)
 _OF_A_RUN: Final = "manifest.json"

@@ -10,6 +10,7 @@ from typing import Final
 
 from fabric.configs.model import Unread
 from fabric.configs.network import Network
+from fabric.garbage_collection import without_collector
 from fabric.validate.baseline_values import with_baseline_values
 from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity
@@ -19,7 +20,6 @@ from fabric.validate.headroom_need import headroom_text
 from fabric.validate.hidden import Behind, Gone
 from fabric.validate.proofs import Proof, counted
 from fabric.validate.suppress import Suppression
-from fabric.yamltext import without_collector
 
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _RANK: Final = {name: number for number, name in enumerate(CHECKS)}
