@@ -100,7 +100,7 @@ def switches(shape: Shape) -> tuple[Switch, ...]:
             name,
             asn[name],
             _loopback(name),
-            f"02:00:{order[name[:4]]:02x}:00:{_number(name) // 256:02x}:{_number(name) % 256:02x}",
+            f"02:00:00:{_number(name) // 256:02x}:{order[name[:4]]:02x}:{_number(name) % 256:02x}",
             tuple(sorted(ports[name], key=lambda it: it.number)),
         )
         for name in names

@@ -83,7 +83,7 @@ def test_the_switches_of_the_mistakes_are_those_of_their_plan() -> None:
     found = {it.name: it for it in switches(shape_of(10))}
     for switch in plan.SWITCHES:
         mine = found[switch.name]
-        assert (mine.asn, mine.loopback) == (switch.asn, switch.loopback)
+        assert (mine.asn, mine.loopback, mine.mac) == (switch.asn, switch.loopback, switch.mac)
         near = {it.number: it for it in mine.ports}
         assert [near[it.number].address for it in switch.ports] == [it.address for it in switch.ports]
 
