@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # fmt: off
 LADDER: Final = (                                     # lowest first; names on one row never import each other
     ("fabric", "fabric.errors", "fabric.units", "fabric.ids", "fabric.shipped", "fabric.reading", "fabric.yamltext",
-     "fabric.visible", "fabric.extras", "fabric.garbage_collection"),
+     "fabric.visible", "fabric.extras", "fabric.garbage_collection", "fabric.name_patterns"),
     ("fabric.errorlist",),
     ("fabric.topology", "fabric.wire", "fabric.theory", "fabric.collectives"),
     ("fabric.dataplane.state", "fabric.controlplane.bgp", "fabric.jobs", "fabric.traces"),

@@ -7,13 +7,13 @@ import json
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fabric.cli.options.output import add_out, problems_of_out, write_file
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.extras import check_installed
+from fabric.name_patterns import fits_pattern
 from fabric.units import count, format_per_s
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -193,7 +193,7 @@ def _chosen(args: argparse.Namespace) -> dict[str, list[Row]]:
             for row in rows
             if not row.id.endswith(other)
             and not (args.fast and row.slow)
-            and (not args.patterns or any(fnmatchcase(row.id, one) for it in args.patterns for one in (it, f"{it}/*")))
+            and (not args.patterns or any(fits_pattern(row.id, one) for it in args.patterns for one in (it, f"{it}/*")))
         ]
         for heading, rows in found.items()
     }

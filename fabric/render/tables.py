@@ -7,7 +7,6 @@ may carry a unit where its column has one; a plain number is in the column's bas
 from __future__ import annotations
 
 import csv
-import fnmatch
 import json
 import operator
 import re
@@ -24,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric.errors import InputErrors, Problem, UnitError
+from fabric.name_patterns import fits_pattern
 from fabric.render.console import PlainConsole
 from fabric.render.fitting import fit, note
 from fabric.render.views import View
@@ -177,7 +177,7 @@ def _filter(view: View, text: str) -> Any:  # noqa: ANN401  a mask, or the Probl
         if op not in {"=", "!="}:
             return Problem("--filter", f"'{name}' holds names, which have no order", "use = or != with a shell pattern")
         return np.array(
-            [(value is not None and fnmatch.fnmatchcase(value, wanted)) == (op == "=") for value in column.to_pylist()],
+            [(value is not None and fits_pattern(value, wanted)) == (op == "=") for value in column.to_pylist()],
             np.bool_,
         )
     unit = view.units[name]

@@ -1,7 +1,8 @@
 """Names in the user's files -> nodes, ports and cables, with the nearest valid spelling where nothing fits.
 
-A name is exact ('leaf1'), a shell pattern ('leaf*'), a port ('leaf1:Ethernet0', either part a pattern), or a cable
-('leaf1--spine2': all parallel cables of the pair; 'leaf1--spine2#1': the second of them).
+A name is exact ('leaf1'), a shell pattern ('leaf*', 'host[20-30]'; fabric/name_patterns.py), a port
+('leaf1:Ethernet0', either part a pattern), or a cable ('leaf1--spine2': all parallel cables of the pair;
+'leaf1--spine2#1': the second of them).
 """
 
 from __future__ import annotations
@@ -9,14 +10,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable
-from fnmatch import fnmatchcase
 from itertools import chain
 
 from fabric.errors import Problem
+from fabric.name_patterns import fits_pattern, is_pattern
 from fabric.topology.model import Fabric, Link, Node, Port
-
-_MAGIC = frozenset("*?[")
-
 
 _LISTED = 8
 _RANKED_OF_A_KIND = 64
@@ -68,11 +66,6 @@ def such(count: int, what: str) -> str:
     return f" ({count} such {plural(what)})" if count > 1 else ""
 
 
-def is_pattern(text: str) -> bool:
-    """Whether a name holds shell wildcards."""
-    return not _MAGIC.isdisjoint(text)
-
-
 def match_nodes(
     fabric: Fabric, patterns: Iterable[str], nodes: Collection[Node], path: str, what: str, problems: list[Problem]
 ) -> list[Node]:
@@ -83,7 +76,7 @@ def match_nodes(
         if pattern in allowed:
             found = [allowed[pattern]]
         elif is_pattern(pattern):
-            found = [node for node in nodes if fnmatchcase(node.name, pattern)]
+            found = [node for node in nodes if fits_pattern(node.name, pattern)]
         else:
             found = []
         if not found:
@@ -115,7 +108,7 @@ def match_ports(fabric: Fabric, pattern: str, path: str, problems: list[Problem]
     ports = [fabric.ports[port] for node in nodes for port in node.ports]
     if not colon:
         return ports
-    found = [port for port in ports if fnmatchcase(port.name, port_part)]
+    found = [port for port in ports if fits_pattern(port.name, port_part)]
     if nodes and not found:
         names = list(dict.fromkeys(port.name for port in ports))
         problems.append(

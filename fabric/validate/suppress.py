@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from fabric.configs.model import Locator, Place
 from fabric.errors import InputErrors, Problem
+from fabric.name_patterns import fits_pattern
 from fabric.topology.select import nearest
 from fabric.validate.checks.base import Finding
 from fabric.validate.checks.registry import CHECKS
@@ -35,8 +35,8 @@ class Suppression:
         """Whether this hides the finding."""
         return (
             self.check == finding.check.id
-            and fnmatchcase(finding.device, self.device)
-            and fnmatchcase(finding.object, self.object)
+            and fits_pattern(finding.device, self.device)
+            and fits_pattern(finding.object, self.object)
         )
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from fabric.errors import Problem
+from fabric.name_patterns import fits_pattern
 from fabric.topology.model import Fabric, Link, Role
 from fabric.topology.quantities import exact_time
 from fabric.topology.risk_groups import RiskGroup
@@ -121,7 +121,9 @@ def chosen(every: Sequence[Element], kinds: Iterable[str], only: Sequence[str]) 
     """Elements of these kinds whose name fits any pattern of `only`; all where it is empty."""
     wanted = set(kinds)
     return [
-        it for it in every if it.kind in wanted and (not only or any(fnmatchcase(it.name, pattern) for pattern in only))
+        it
+        for it in every
+        if it.kind in wanted and (not only or any(fits_pattern(it.name, pattern) for pattern in only))
     ]
 
 
@@ -136,7 +138,7 @@ def pairs(every: Sequence[Element], texts: Sequence[str], problems: list[Problem
         sides = []
         for part in parts:
             # An optic has the name of its cable or port, so a bare name means what is cut, not what degrades.
-            side = [it for it in every if fnmatchcase(it.name, part.strip()) and it.kind is not ElementKind.OPTIC]
+            side = [it for it in every if fits_pattern(it.name, part.strip()) and it.kind is not ElementKind.OPTIC]
             if not side:
                 names = [it.name for it in every if it.kind is not ElementKind.OPTIC]
                 problems.append(

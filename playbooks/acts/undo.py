@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import Literal
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from fabric.errors import Problem
 from fabric.faults.control_spec import EndpointChurnSpec
 from fabric.faults.spec import FaultSpec, LinkFlapSpec, PauseStormSpec
 from fabric.faults.spec_base import Lasting
+from fabric.name_patterns import fits_pattern
 from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.select import nearest
 from playbooks.acts.base import Act, ActContext
@@ -31,14 +31,14 @@ class Undo(Act):
     def foreseen(self, scenario: Scenario, time_ps: int, path: str, problems: list[Problem]) -> Scenario:
         """The faults end at this time; routers and VTEPs notice it as they notice any end of a fault."""
         names = [it.name for it in scenario.faults if it.name is not None]
-        if not any(fnmatchcase(name, self.fault) for name in names):
+        if not any(fits_pattern(name, self.fault) for name in names):
             hint = nearest(self.fault, names, "named faults") if names else "give a fault of the scenario a name"
             problems.append(Problem(f"{path}.fault", f"the scenario has no fault '{self.fault}'", hint))
             return scenario
         faults: list[FaultSpec] = []
         changed = False
         for fault in scenario.faults:
-            if fault.name is None or not fnmatchcase(fault.name, self.fault):
+            if fault.name is None or not fits_pattern(fault.name, self.fault):
                 faults.append(fault)
             elif fault.at >= time_ps:
                 changed = True

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.controlplane.network.speakers import peer_name
 from fabric.explain.repairs import OF_NICS, Repair, repairs
+from fabric.name_patterns import fits_pattern
 from fabric.runs.rundir import RunDir
 from fabric.topology.model import Fabric
 from fabric.units import count, format_rate_bps
@@ -127,7 +127,7 @@ def done_by_people(
         if start_ns > end_ns:
             continue
         objects = {name: value for name, value in fault["objects"].items() if value is not None}
-        by_acts = [it for it in undoing if it[0] == stop_ns and fnmatchcase(str(fault["name"]), it[1])]
+        by_acts = [it for it in undoing if it[0] == stop_ns and fits_pattern(str(fault["name"]), it[1])]
         acted = by_acts[0] if fault["repaired"] and by_acts else None
         if known is None:
             if acted is not None:
@@ -181,7 +181,9 @@ def _devices(fabric: Fabric, names: Sequence[str]) -> frozenset[str]:
     patterns = {part.partition(":")[0] for name in names for part in name.partition("#")[0].split("--")}
     exact = {it for it in patterns if it in fabric.by_name}
     wild = patterns - exact
-    return frozenset(exact | {it.name for it in fabric.nodes if any(fnmatchcase(it.name, pattern) for pattern in wild)})
+    return frozenset(
+        exact | {it.name for it in fabric.nodes if any(fits_pattern(it.name, pattern) for pattern in wild)}
+    )
 
 
 def _some(names: Sequence[str]) -> str:

@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from fabric.errors import UnitError
+from fabric.name_patterns import fits_pattern, is_pattern
 from fabric.topology.model import Fabric
 from fabric.topology.quantities import exact_time
-from fabric.topology.select import is_pattern
 from fabric.units import parse_time_ps
 
 Data = dict[str, Any]
@@ -216,7 +215,7 @@ def _spelled_out(data: Data, hosts: Sequence[str]) -> Data:
 def _expanded(patterns: Sequence[str], hosts: Sequence[str]) -> list[str]:
     found: list[str] = []
     for it in patterns:
-        fits = [host for host in hosts if fnmatchcase(host, it)] if is_pattern(it) else []
+        fits = [host for host in hosts if fits_pattern(host, it)] if is_pattern(it) else []
         found += fits or [it]
     return list(dict.fromkeys(found))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.state.params import EngineParams, LawParams
 from fabric.errors import Problem
+from fabric.name_patterns import fits_pattern
 from fabric.scenario.compile.controls import CONTROLS, rate_problems
 from fabric.scenario.compile.layers import merge
 from fabric.scenario.compile.transport import frames, transport
@@ -81,7 +81,7 @@ def chooser(scenario: Scenario, fabric: Fabric, path: str, problems: list[Proble
     rows = []
     for number, override in enumerate(scenario.transport.overrides):
         here = f"{path}transport.overrides[{number}]"
-        hosts = np.array([override.host is None or fnmatchcase(name, override.host) for name in names], np.bool_)
+        hosts = np.array([override.host is None or fits_pattern(name, override.host) for name in names], np.bool_)
         for field, pattern, known, any_ in (
             ("host", override.host, names, hosts.any()),
             ("workload", override.workload, loads, any(fits(name, override.workload) for name in loads)),
@@ -104,7 +104,7 @@ def chooser(scenario: Scenario, fabric: Fabric, path: str, problems: list[Proble
 
 def fits(name: str, pattern: str | None) -> bool:
     """Whether a field host or workload of an override is about a name; absent it is about all."""
-    return pattern is None or fnmatchcase(name, pattern)
+    return pattern is None or fits_pattern(name, pattern)
 
 
 def with_laws(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from fabric.errors import Problem
 from fabric.ids import NodeId, PortId
+from fabric.name_patterns import fits_pattern
 from fabric.scenario.compile.scale_up import SCALE_UP_CHIP, classification, room_bytes, scale_up_settings
 from fabric.scenario.presets.asics import ASICS, Asic
 from fabric.scenario.presets.models import default_tree
@@ -220,7 +220,7 @@ def _hosts(
     origins: dict[tuple[int, ...], Origin] = {}
     found, places = {}, {}
     for host in fabric.hosts:
-        key = tuple(number for number, override in enumerate(spec.overrides) if fnmatchcase(host.name, override.host))
+        key = tuple(number for number, override in enumerate(spec.overrides) if fits_pattern(host.name, override.host))
         if key not in made:
             made[key] = merge(base, *(spec.overrides[number] for number in key))
         if key not in origins:

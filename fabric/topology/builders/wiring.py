@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 from fabric.errors import InputErrors, Problem
+from fabric.name_patterns import fits_pattern
 from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
 from fabric.topology.spec import TIER_OF_ROLE, Clos3Spec, DualTorSpec, LeafSpineSpec, LinkOverride, RailSpec
@@ -82,8 +82,8 @@ def add_storage(
 
 
 def _matches(override: LinkOverride, link: LinkSpec) -> bool:
-    return (fnmatchcase(link.a, override.a) and fnmatchcase(link.b, override.b)) or (
-        fnmatchcase(link.a, override.b) and fnmatchcase(link.b, override.a)
+    return (fits_pattern(link.a, override.a) and fits_pattern(link.b, override.b)) or (
+        fits_pattern(link.a, override.b) and fits_pattern(link.b, override.a)
     )
 
 
