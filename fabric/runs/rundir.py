@@ -11,6 +11,7 @@ last checkpoint lists, so readers never see rows that a resumed run would remove
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Self
@@ -31,6 +32,13 @@ no picoseconds, manifest.json the whole resolved scenario. 3: manifest.json and 
 _AGAIN: Final = "run the scenario again with --force"
 
 
+def _which(folder: Path) -> str:
+    """What to give: the run of a like name beside it, where there is one."""
+    there = [it.parent for it in folder.parent.glob(f"*/{files.MANIFEST}")]
+    near = get_close_matches(folder.name, [it.name for it in there], n=1)
+    return f"did you mean '{folder.parent / near[0]}'?" if near else "give the directory named by --out of `fabric run`"
+
+
 class RunDir:
     """One run's results. Use `RunDir.open(path)`."""
 
@@ -49,7 +57,7 @@ class RunDir:
         """
         folder = Path(path)
         if not folder.is_dir():
-            raise RunDirError(f"{folder} is not a directory", "give the directory named by --out of `fabric run`")
+            raise RunDirError(f"{folder} is not a directory", _which(folder))
         if not (folder / files.MANIFEST).is_file():
             owner = lock.writer(folder)
             if owner is not None:

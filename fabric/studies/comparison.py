@@ -247,7 +247,7 @@ def compose_comparison(found: Analysis, left_out: Mapping[int, str], *, complete
     return Document(
         title=found.plan.study.name,
         subtitle=f"{count(len(found.plan.points), 'point')}, {count(len(found.plan.workloads), 'workload')}, "
-        f"{count(found.runs, 'run')}",
+        f"{count(found.runs, 'run')}{f', {found.plan.seeds}' if found.plan.seeds else ''}",
         status=Status.WARNING
         if any(it.status is Status.WARNING for it in reasons)
         else Status.GOOD

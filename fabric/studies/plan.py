@@ -126,6 +126,15 @@ class StudyPlan:
         words = hashlib.sha256(f"{rule.first_seed}/{cell.number}/{repetition}".encode()).digest()
         return int.from_bytes(words[:7], "little")
 
+    @property
+    def seeds(self) -> str:
+        """'seed 1', 'seeds 1 to 5': those of the runs of every cell; '' where they are a parameter, or drawn."""
+        rule = self.study.repetitions
+        if rule.pairing != "paired" or any("run.seed" in it.settings for it in self.points):
+            return ""
+        last = rule.first_seed + self.most_seeds - 1
+        return f"seed {last}" if last == rule.first_seed else f"seeds {rule.first_seed} to {last}"
+
     def values(self, cell: Cell, repetition: int) -> dict[str, Any]:
         """Field -> value of a run."""
         found = cell.point.settings

@@ -283,6 +283,12 @@ def test_all_problems_of_the_parameters_come_together(small: fabric.Scenario) ->
         fabric.open_run("no-such-folder")
 
 
+def test_a_run_s_name_with_a_typing_mistake_is_answered_with_the_run(small: fabric.Scenario, tmp_path: Path) -> None:
+    with fabric.run(small, out=tmp_path / "storm"), pytest.raises(fabric.RunDirError) as error:
+        fabric.open_run(tmp_path / "strom")
+    assert error.value.hint == f"did you mean '{tmp_path / 'storm'}'?"
+
+
 def test_progress_is_told_with_times_in_nanoseconds(small: fabric.Scenario) -> None:
     seen: list[fabric.Progress] = []
     with fabric.run(small, progress=seen.append):
