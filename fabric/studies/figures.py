@@ -196,7 +196,8 @@ def _surface(found: Analysis, measure: str) -> Picture | None:
     figure, axes = new_axes()
     at_x, at_y = (np.log(values) if it.log else values for it, values in ((first, xs), (second, ys)))
     try:
-        drawn = axes.tricontourf(at_x, at_y, zs, levels=12, cmap="viridis_r")
+        triangles = require("matplotlib.tri").Triangulation(at_x, at_y)
+        drawn = axes.tricontourf(triangles, zs, levels=12, cmap="viridis_r")
     except (ValueError, RuntimeError):  # all points are on one line
         return None
     axes.plot(at_x, at_y, ".", color=_INK, ms=3)
