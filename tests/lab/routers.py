@@ -148,8 +148,15 @@ class Beside:
 
 
 @contextmanager
-def beside(*, passive: bool = False, hold_time_s: int = 90) -> Iterator[Beside]:
-    """FRR with one VNI and us as neighbour; our speaker started."""
+def router() -> Iterator[Namespace]:
+    """FRR with one VNI that waits for a neighbour; the namespace at the other end of its cable."""
+    with _two() as (us, _, _):
+        yield us
+
+
+@contextmanager
+def _two() -> Iterator[tuple[Namespace, Namespace, Daemons]]:
+    """Our namespace, the router's, and its daemons."""
     with owned() as (record, spaces):
         us, there = spaces.add("us"), spaces.add("real")
         spaces.cable("us", "eth0", "real", "eth0")
@@ -163,19 +170,25 @@ def beside(*, passive: bool = False, hold_time_s: int = 90) -> Iterator[Beside]:
             there.up(interface)
         frr = Daemons("real", there, record)
         frr.start(ZEBRA, BGPD)
-        with us.inside():
-            config = session_config(
-                OURS, THEIRS, OUR_ASN, THEIR_ASN, OUR_VTEP, "emulated", passive=passive, hold_time_s=hold_time_s
-            )
-            speaker, journal, seen = speaker_of(config), StringIO(), list[Action]()
-            sockets = SpeakerSockets(
-                recording(speaker, journal),
-                speaker,
-                Ports((OURS, 179) if passive else None),
-                lambda _, actions: seen.extend(actions),
-            )
-            sockets.start()
-            found = Beside(sockets, speaker, frr, there, journal, seen)
-            yield found
-            if sockets.open:
-                sockets.stop()
+        yield us, there, frr
+
+
+@contextmanager
+def beside(*, passive: bool = False, hold_time_s: int = 90) -> Iterator[Beside]:
+    """FRR with one VNI and us as neighbour; our speaker started."""
+    with _two() as (us, there, frr), us.inside():
+        config = session_config(
+            OURS, THEIRS, OUR_ASN, THEIR_ASN, OUR_VTEP, "emulated", passive=passive, hold_time_s=hold_time_s
+        )
+        speaker, journal, seen = speaker_of(config), StringIO(), list[Action]()
+        sockets = SpeakerSockets(
+            recording(speaker, journal),
+            speaker,
+            Ports((OURS, 179) if passive else None),
+            lambda _, actions: seen.extend(actions),
+        )
+        sockets.start()
+        found = Beside(sockets, speaker, frr, there, journal, seen)
+        yield found
+        if sockets.open:
+            sockets.stop()
