@@ -13,7 +13,8 @@
 #   make docs      the pages that are made from the code; says which changed
 #   make site      the documentation as a site in site/, which is read without a network: open site/index.html
 #   make lock      the lock files in lock/, from pyproject.toml; UPGRADE=1: with the newest versions
-#   make figures   how each picture of the pages is made; make figures NAME=clos3.svg makes it again
+#   make figures   how each picture of the pages is made; make figures NAME=clos3.svg makes it again,
+#                  NAME=--all all of them
 #   make licences  docs/licences.md, from the locks and the packages' own metadata
 #   make image-digests       pin the images of docker-compose.yml and deploy/Dockerfile by digest
 #   make test-version-range  the engine's tests and the golden runs with the lowest and the highest Numba

@@ -2,6 +2,7 @@
 
     python -m tools.figures              the table: picture, command, duration
     python -m tools.figures clos3.svg    make these, by the end of their path; `make figures NAME=clos3.svg`
+    python -m tools.figures --all        make every picture, in hours; `make figures NAME=--all`
 
 A picture that a page shows is in this table, and the other way round (tests/docs/test_figures.py).
 """
@@ -159,7 +160,11 @@ def main(given: Sequence[str] | None = None) -> int:
         prog="python -m tools.figures", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="make these")
-    names = parser.parse_args(given).names
+    parser.add_argument("--all", action="store_true", help="make every picture, in hours")
+    args = parser.parse_args(given)
+    names = [""] if args.all else args.names
+    if args.all and args.names:
+        parser.error("--all makes every picture: leave out the names")
     if not names:
         print(table(), end="")
         return 0
