@@ -65,7 +65,6 @@ def spoken(installed: Path, command: str, folder: Path) -> subprocess.CompletedP
     )
 
 
-@pytest.mark.slow
 def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     first = commands(ROOT / "docs/howto/first-run.md")
     assert len(first) >= 9
@@ -140,7 +139,6 @@ def test_the_first_command_of_a_guide_works_in_an_empty_folder(
         assert done.returncode == code, (page, done.stdout, done.stderr)
 
 
-@pytest.mark.slow
 def test_a_source_distribution_builds_a_wheel_with_the_same_files(built_wheel: Path, tmp_path: Path) -> None:
     made = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)],

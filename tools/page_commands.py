@@ -132,7 +132,7 @@ def markdown() -> str:
         if found:
             to = page.removeprefix("docs/") if page.startswith("docs/") else f"../{page}"
             lines += ["", f"## [{page}]({to})", "", "| command | test |", "|---|---|"]
-            lines += [f"| `{it.text.replace('|', chr(92) + '|')}` | {_said(about)} |" for it, about in found]
+            lines += [f"| `{_cell(it.text)}` | {_said(about)} |" for it, about in found]
     return "\n".join([*lines, ""])
 
 
@@ -144,4 +144,9 @@ def _said(about: How) -> str:
     if about.same_as:
         return f"run on {about.same_as}"
     ends = f"; exit code {about.exit}" if about.exit else ""
-    return (f"run as `{about.run_as}`" if about.run_as else "run") + ends
+    return (f"run as `{_cell(about.run_as)}`" if about.run_as else "run") + ends
+
+
+def _cell(command: str) -> str:
+    """A command in a cell of a table."""
+    return command.replace("|", "\\|")

@@ -54,7 +54,6 @@ def shown(text: str) -> tuple[Counter[str], list[str]]:
     return tags, [" ".join(html.unescape(it).split()) for it in code]
 
 
-@pytest.mark.slow
 def test_a_page_of_the_site_has_what_a_viewer_of_the_repository_shows(built: Path) -> None:
     reader = MarkdownIt("commonmark").enable("table")
     sources = sorted(DOCS.rglob("*.md"))
@@ -65,7 +64,6 @@ def test_a_page_of_the_site_has_what_a_viewer_of_the_repository_shows(built: Pat
         assert there == here, source
 
 
-@pytest.mark.slow
 def test_no_page_fetches_anything_from_elsewhere(built: Path) -> None:
     found = {
         address
@@ -79,7 +77,6 @@ def test_no_page_fetches_anything_from_elsewhere(built: Path) -> None:
     assert not re.findall(r"url\(['\"]?(?:https?:)?//[^)]*\)|@import[^;]*//", styles)
 
 
-@pytest.mark.slow
 def test_the_search_works_from_files_and_knows_pages_but_not_copied_files(built: Path) -> None:
     text = (built / "search/search_index.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("var __index = "))
@@ -89,7 +86,6 @@ def test_the_search_works_from_files_and_knows_pages_but_not_copied_files(built:
     assert "iframe-worker.js" in (built / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_the_search_of_a_site_on_a_disk_finds_pages_in_a_browser(built: Path, tmp_path: Path) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
@@ -108,7 +104,6 @@ def test_the_search_of_a_site_on_a_disk_finds_pages_in_a_browser(built: Path, tm
     assert int(found[1]) > 20
 
 
-@pytest.mark.slow
 def test_a_file_outside_docs_has_a_page_in_the_site(built: Path) -> None:
     assert "PFC storm" in (built / "files/playbooks/pfc-storm/index.html").read_text(encoding="utf-8")
     assert "clos3" in (built / "files/scenarios/clos-1024.yml.html").read_text(encoding="utf-8")
