@@ -97,7 +97,7 @@ BY_LANGUAGE: Final[dict[tuple[str, Language], str]] = {
     **{("V14", it): _NOT_STATED for it in ("sonic", "nvue", "eos")},
     **{("V15", it): _NOT_STATED for it in ("sonic", "eos")},
     ("V12", "sonic"): _NOT_STATED,
-    **{("P12", it): "it is a line of the file that has to go, where BGP was taken back" for it in ("eos", "nxos")},
+    **{("P12", it): "the block of BGP with its neighbours has to come back" for it in ("eos", "nxos")},
     ("T8", "sonic"): "the MTU of a VLAN is a field of VLAN here, and T6 compares it",
     **{("L11", it): _NOT_STATED for it in ("sonic", "nvue", "eos")},
     **{("T7", it): _NOT_STATED for it in ("sonic", "nvue", "eos")},

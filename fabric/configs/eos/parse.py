@@ -16,19 +16,8 @@ from fabric.configs.eos.mmu import cell_bytes, model_of, read_mmu
 from fabric.configs.eos.policy import bind_policy, read_policies
 from fabric.configs.eos.routing import read_routing
 from fabric.configs.eos.trust import ROUTED_BY_DEFAULT, Spoken, read_trust
-from fabric.configs.model import (
-    Binding,
-    Curve,
-    Device,
-    Limit,
-    Meant,
-    Port,
-    Scheduler,
-    Watchdog,
-    Where,
-    Wred,
-    name_of_file,
-)
+from fabric.configs.file_names import name_of_file
+from fabric.configs.model import Binding, Curve, Device, Limit, Meant, Port, Scheduler, Watchdog, Where, Wred
 from fabric.configs.running_config.reader import Line, TextReader, description_of, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}

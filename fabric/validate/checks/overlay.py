@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fabric.configs.identity import Vni
-from fabric.configs.model import Device, Session
+from fabric.configs.model import Device, Session, Where
 from fabric.validate.checks.base import Check, E, Found, W, check, named
 from fabric.validate.checks.gateways import gateways_of
-from fabric.validate.checks.identity import address_roots, is_loopback, paired, stated, vtep_address
+from fabric.validate.checks.identity import address_roots, is_loopback, paired, stated, vtep_address, vtep_at_loopback
 from fabric.validate.checks.peers import other_end, same_policies, sessions
 from fabric.validate.disagreement import UNDECIDED, changed, contradicts_itself, is_unusual, same_vni, told_apart
 from fabric.validate.facts import Facts
 from fabric.validate.interfaces import interfaces_of
+from fabric.validate.peer_groups import group_to_change
 from fabric.validate.routing_fixes import activate, send_targets, set_vtep_source
 
 Held = tuple[Device, Vni]
@@ -82,7 +83,7 @@ def _of_both_kinds(device: Device) -> Iterator[Found]:
     consequence="its hosts on this switch are in a separate segment: they reach no host elsewhere",
     remedy="use the VNI of the other switches",
     source="RFC 8365 section 5.1.2 (VLAN-based service: VLANs may differ, the VNI may not)",
-    leads_to="V11",
+    leads_to="V11 R1",
 )
 def V2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """The switch that stands alone with its number, and those that are meant as one network with the others."""
@@ -149,7 +150,7 @@ def _named_after_another(vni: Vni, numbers: set[str]) -> bool:
 
 def _says_another(device: Device, vni: Vni, numbers: set[str]) -> bool:
     """Whether other blocks of a switch, its tunnel and EVPN, still have another switch's number, and no VLAN has it."""
-    loose = {it.number for it in device.identity.vnis if not it.vlan and not it.vrf}
+    loose = {it.number for it in device.identity.vnis if not it.vlan and not it.vrf} | {*device.identity.loose_where}
     return bool(loose & (numbers - {vni.number}))
 
 
@@ -223,15 +224,26 @@ def V3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text = f"VNI {number} {_targets(vni)}: no exchange with {names}"
             if undecided:
                 text += f", which {_targets(lost[0][1])}; {UNDECIDED}"
+            other = lost[0][1] if lost else vni
             yield Found(
                 device.name,
                 named(where),
                 text,
                 tuple(
-                    stated(it, ", ".join(sorted(one.imports | one.exports)), one.targets_where, f"{it.name} targets")
-                    for it, one in ((device, vni), *lost[:1])
+                    stated(it, ", ".join(sorted(one.imports | one.exports)), line, f"{it.name} targets")
+                    for it, one, line in (
+                        (device, vni, _odd_line(vni, other)),
+                        *((*it, it[1].targets_where) for it in lost[:1]),
+                    )
                 ),
+                root=(device.name, vni.targets_where),
             )
+
+
+def _odd_line(vni: Vni, other: Vni) -> Where:
+    """The line of a target by which a VNI does not exchange routes with another one: of what it imports first."""
+    way = "import" if not _passes(other, vni) else "export"
+    return vni.line_of(way, other.exports if way == "import" else other.imports)
 
 
 def _targets(vni: Vni) -> str:
@@ -319,6 +331,7 @@ def V4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{source.value} is no interface or address of this switch",
                 (stated(device, source.value, source.where),),
                 rests_on=address_roots(device, source.value),
+                fix=vtep_at_loopback(facts, device),
             )
 
 
@@ -401,12 +414,16 @@ def V8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             and "evpn" in back.families
             and "evpn" not in session.families
         ):
+            mine = [it for near, it, _ in found if near is device]
+            lacking = [it for it in mine if it.families is not None and "evpn" not in it.families]
+            group = group_to_change(device, session, "activate", lacking, missing=True)
             yield Found(
                 device.name,
                 named(session.where),
                 f"EVPN is not activated towards {session.neighbor}, {peer.name} has it",
                 (stated(device, session.neighbor, session.where), stated(peer, back.neighbor, back.where)),
-                fix=activate(device, session, "evpn"),
+                rests_on=[(device.name, session.group_where)] * bool(session.group_where),
+                fix=activate(device, session, "evpn", group),
             )
         if "evpn" in session.families and session.extended_communities is False:
             yield Found(

@@ -105,7 +105,10 @@ class Peers:
 
     def of(self, device: Device, path: Path, *, role: bool) -> list[tuple[Device, Path]]:
         """The peers of a block; `role`: only on switches that, as this one, have hosts or have none."""
-        found = self.index.get((device.language, self._general(device, path)), [])
+        found = list(self.index.get((device.language, self._general(device, path)), []))
+        if len(path) > 1 and lines.is_header(path[:-1], path[-1]):  # peers that have no line below this one
+            above = self.index.get((device.language, self._general(device, path[:-1])), [])
+            found += [(other, (*its, path[-1])) for other, its in above if path[-1] in self.blocks(other)[its]]
         return [
             (other, its)
             for other, its in found
@@ -124,7 +127,7 @@ class Peers:
             return
         for role in (True, False):
             peers = self.of(device, path, role=role)
-            its = [self.blocks(other)[there] for other, there in peers]
+            its = [self.blocks(other).get(there, {}) for other, there in peers]
             own = self.blocks(device).get(path, {})
             heads = dict.fromkeys([*own, *(it for one in its for it in one)])
             most = {head: _most(it.get(head) for it in its) for head in heads}
@@ -196,7 +199,7 @@ class Peers:
             yield Usual(device.name, path, "", None, "", source, general)
 
     def _source(self, peers: Sequence[tuple[Device, Path]], head: str, usual: str | None) -> str:
-        having = [other.name for other, there in peers if self.blocks(other)[there].get(head) == usual]
+        having = [other.name for other, there in peers if self.blocks(other).get(there, {}).get(head) == usual]
         names = list(dict.fromkeys(having))
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         return f"{shown} has it so" if len(peers) == 1 else f"{len(having)} of {len(peers)} peers have it so ({shown})"
@@ -226,6 +229,8 @@ class Peers:
         beside = [it for it in every if size > 1 and len(it) == size and it[:-1] == path[:-1] and it != path]
         if path and path[0].startswith("policy-map type qos"):
             beside += [it for it in every if it[:1] and it[0].startswith("class-map")]
+        if path and path[0].startswith("policy-map "):
+            beside += [it for it in every if it == ("system qos",)]
         further = [it for it in every if size > 2 and len(it) == size and it[:-2] == path[:-2] and it[-2] != path[-2]]
         above = [path[:-1]] if size > 1 else []
         named = {value.rpartition(" ")[2] for value in every.get(path, {}).values()} if size else set()
