@@ -163,6 +163,8 @@ class Wred:
     """Colours whose packets without ECN capability are dropped on the curve."""
     size_unknown: bool = False
     """The thresholds are stated in a unit of the chip whose size is not known: the curve is not judged."""
+    averaging: str = ""
+    """Words of the same line that weigh the average queue length, which a change of the curve keeps (' weight 0')."""
 
     @property
     def marks(self) -> bool:

@@ -259,7 +259,8 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
             low, high = _size(reader, child, ecn[1], ecn[2]), _size(reader, child, ecn[3], ecn[4])
             if low is not None and high is not None:
                 pmax = reader.number(child, ecn[5], 1, 100, "max-mark-probability") if ecn[5] else 100
-                reader.device.wreds[name] = Wred(name, at, "ecn_all", {"green": Curve(low, high, pmax)})
+                curves, words = {"green": Curve(low, high, pmax)}, ecn["rest"] or ""
+                reader.device.wreds[name] = Wred(name, at, "ecn_all", curves, averaging=words)
                 bound.wred, bound.where = name, at
         line.accept(r"random-detect ecn count")
 

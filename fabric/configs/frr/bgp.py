@@ -274,13 +274,14 @@ def _evpn(reader: TextReader, block: Line, vrf: str, at: Where, header: str) -> 
         vni, where = by_number.get(number), (*at, f"vni {number}")
         if vni is None:
             found.loose_where[number] = reader.note(part, *where)
-            root, meant = found.unnamed_vni({*blocks}), ()
+            root = found.unnamed_vni({*blocks})
+            new: tuple[Meant, ...] = ()
             if root and len(unknown) == 1:  # the one block and the one VNI that have no counterpart
                 vni = next(it for it in by_number.values() if it.where == root)
-                meant = _renumbered((header, block.text), part, vni.number)
+                new = _renumbered((header, block.text), part, vni.number)
             near = f" (did you mean '{vni.number}'?)" if vni is not None else ""
             text = f"names a VNI that no VLAN and no VRF has{near}"
-            reader.defect(part, f"vni {number}", text, "R1", root, meant)
+            reader.defect(part, f"vni {number}", text, "R1", root, new)
         if vni is not None:
             _targets(reader, part, vni, where)
         part.accept(r"advertise-.*")

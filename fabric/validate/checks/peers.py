@@ -77,7 +77,7 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             )
         if apart:
             continue
-        fix = of_two_ends(facts, tuple((line.device, _addressed(line)) for line in (wire.a, wire.b)))
+        fix = of_two_ends(facts, ((wire.a.device, _addressed(wire.a)), (wire.b.device, _addressed(wire.b))))
         if bool(a) != bool(b) and all(line.device.addresses for line in (wire.a, wire.b)):
             line = wire.b if a else wire.a
             borrowed = _borrowed(line)

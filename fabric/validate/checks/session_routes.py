@@ -109,7 +109,9 @@ def P18(facts: Facts) -> Iterator[Found]:  # noqa: N802
             named(it.by.session.where),
             f"{which} {it.effect} {what} of {listed(it.switches, _SHOWN)} {way}, other sessions have them"
             + (" as they are" if it.effect != "drops" else ""),
-            tuple(place(device, at) for at in (*rows, *(one.where for one in (*it.uses, *clauses)))),
+            tuple(
+                place(device, at) for at in (*rows, *(use.where for use in it.uses), *(one.where for one in clauses))
+            ),
             rests_on=[(device.name, where) for where in same_policies(device, it.by.session)],
         )
 

@@ -28,6 +28,8 @@ from fabric.validate.manual import NOT_OF_PEERS
 
 _MOST: Final = 16
 """Candidates of one kind for one cause."""
+_POLICIES: Final = ("route-map", "prefix-list", "policy", "PREFIX", "ROUTE_MAP", "route_map", "prefix_list")
+"""Words of the places of policies."""
 _ADDRESS_OF: Final = re.compile(r"neighbor (\S+) address")
 
 
@@ -66,7 +68,7 @@ def candidates(
             change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
             if change is not None:
                 yield True, (change,)
-    if not further or cause.check.id in NOT_OF_PEERS:
+    if not further or (cause.check.id in NOT_OF_PEERS and not _of_policy(cause)):
         return
     tried = {of_rules}
     wrong = {it.root[0] for it in cause.findings} & now.network.devices.keys() or {it.device for it in cause.findings}
@@ -74,6 +76,12 @@ def candidates(
         if changes not in tried:
             tried.add(changes)
             yield False, changes
+
+
+def _of_policy(cause: Cause) -> bool:
+    """Whether a policy of routes keeps hosts apart, which neighbours of one kind have alike."""
+    words = " ".join(cause.first.root[1])
+    return cause.check.id == "V11" and any(it in words for it in _POLICIES)
 
 
 def _of_peers(

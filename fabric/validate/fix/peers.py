@@ -144,6 +144,31 @@ class Peers:
                 general = (*self._general(device, path), head)
                 yield Usual(device.name, path, head, own.get(head), usual, source, general)
             yield from self._missing(device, path, peers, decided=decided, seen=seen)
+            if not peers and decided:
+                yield from self._odd(device, path, role=role, seen=seen)
+
+    def _odd(self, device: Device, path: Path, *, role: bool, seen: set[str]) -> Iterator[Usual]:
+        """The outermost block around a path that no peer has, where several have what is around it."""
+        for length in range(len(path) - 1, 0, -1):
+            peers = self.of(device, path[:length], role=role)
+            if not peers:
+                continue
+            if (
+                len(peers) > 1
+                and path[length] not in seen
+                and all(path[length] not in self._inside(*it) for it in peers)
+            ):
+                seen.add(path[length])
+                general = (*self._general(device, path[:length]), path[length])
+                source = f"none of {len(peers)} peers has it"
+                yield Usual(device.name, path[:length], path[length], path[length], None, source, general)
+            return
+
+    def _inside(self, device: Device, path: Path) -> set[str]:
+        """What stands in a block: words that open further blocks, and heads of lines."""
+        blocks = self.blocks(device)
+        size = len(path)
+        return {*blocks.get(path, {}), *(it[size] for it in blocks if len(it) > size and it[:size] == path)}
 
     def _missing(
         self, device: Device, path: Path, peers: Sequence[tuple[Device, Path]], *, decided: bool, seen: set[str]
