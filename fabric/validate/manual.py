@@ -127,6 +127,8 @@ NOT_OF_PEERS: Final = frozenset(
         "I4",
         "I5",
         "I8",
+        "I9",
+        "I11",
         "P1",
         "P3",
         "P9",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fabric.configs.identity import Aggregate, Stated
+from fabric.configs.identity import Aggregate, Stated, Vni
 from fabric.configs.model import Device, Lag, Port, Session, StaticRoute, Where
 from fabric.configs.policy import Use
 from fabric.validate.commands import nvue_words, quoted, row_command
@@ -228,6 +228,32 @@ def bring_up(device: Device, interface: str) -> Fix:
     return _fix(device, f"{interface} shutdown", "up", commands, row)
 
 
+def start_tunnel(device: Device) -> Fix:
+    """A tunnel interface that is up."""
+    commands = {
+        "eos": "interface Vxlan1; no shutdown",
+        "nxos": "interface nve1; no shutdown",
+        "nvue": "nv set nve vxlan enable on",
+        "sonic": "",
+    }
+    return _fix(device, "tunnel", "up", commands, ())
+
+
+def set_distinguisher(device: Device, vni: Vni) -> Fix | None:
+    """The route distinguisher of a VLAN's VNI, with the switch's own router ID before its number; NX-OS: automatic."""
+    own, number = device.identity.router_id.value, vni.distinguisher.rpartition(":")[2]
+    commands = {
+        "eos": f"router bgp {device.asn}; vlan {vni.vlan}; rd {own}:{number}",
+        "nxos": f"evpn; vni {vni.number} l2; rd auto",
+        "nvue": f"nv set evpn vni {vni.number} rd {own}:{number}",
+        "sonic": row_command(vni.distinguisher_where, f"{own}:{number}"),
+    }
+    if not own or not vni.vlan or not vni.distinguisher_where or in_frr(device, vni.distinguisher_where):
+        return None
+    row = (Row(vni.distinguisher_where, f"{own}:{number}"),)
+    return _fix(device, f"VNI {vni.number} rd", f"{own}:{number}", commands, row)
+
+
 def end_maintenance(device: Device) -> Fix:
     """Take the line away that keeps traffic from the switch."""
     drained = device.identity.drained
@@ -331,6 +357,31 @@ def map_vni(device: Device, vlan: str, vni: str) -> Fix:
     }
     row = rows("VXLAN_TUNNEL_MAP", f"{tunnel}|map_{vni}_Vlan{vlan}", {"vlan": f"Vlan{vlan}", "vni": vni})
     return _fix(device, f"VLAN {vlan} VNI", vni, commands, row)
+
+
+def unmap_vni(device: Device, vni: Vni) -> Fix:
+    """A VLAN without its VXLAN segment."""
+    commands = {
+        "eos": f"interface Vxlan1; no vxlan vlan {vni.vlan} vni {vni.number}",
+        "nxos": f"vlan {vni.vlan}; no vn-segment",
+        "nvue": f"nv unset {nvue_words(vni.where[:-1])}",
+        "sonic": row_command(vni.where, None),
+    }
+    return _fix(device, f"VLAN {vni.vlan} VNI", "nothing (remove it)", commands, (Row(vni.where, None),))
+
+
+def keep_next_hop(device: Device, session: Session) -> Fix | None:
+    """The VTEP's next hop of EVPN routes that are passed on to a neighbour (EOS, FRR, NVUE)."""
+    name, at = session.address or session.interface, f"router bgp {device.asn}"
+    if in_frr(device, session.where):
+        lines = BETWEEN_LINES.join((at, "address-family l2vpn evpn", f"no neighbor {name} next-hop-self"))
+        return fix_in_frr(device, session.where, f"neighbor {name} next-hop-self", "nothing (remove it)", lines)
+    if device.capabilities.shell_statements:
+        words = f"nv unset {nvue_words(session.where)} address-family l2vpn-evpn"
+        gone = (f"{words} {it}" for it in ("nexthop-setting", "attribute-mod next-hop-self"))
+        return Fix(device.name, f"neighbor {name} next-hop-self", "nothing (remove it)", BETWEEN_COMMANDS.join(gone))
+    line = f"neighbor {name} next-hop-unchanged"
+    return Fix(device.name, line, "on", f"{at}; {line}") if device.language == "eos" else None
 
 
 def route_vni(device: Device, vrf: str, vni: str) -> Fix:

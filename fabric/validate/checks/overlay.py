@@ -17,62 +17,19 @@ from fabric.validate.disagreement import UNDECIDED, changed, contradicts_itself,
 from fabric.validate.facts import Facts
 from fabric.validate.interfaces import interfaces_of
 from fabric.validate.peer_groups import group_to_change
-from fabric.validate.routing_fixes import activate, send_targets, set_vtep_source
+from fabric.validate.routing_fixes import (
+    activate,
+    keep_next_hop,
+    send_targets,
+    set_distinguisher,
+    set_vtep_source,
+    start_tunnel,
+)
 
 Held = tuple[Device, Vni]
 _DIGITS: Final = re.compile(r"\d+")
 _TYPE_VXLAN: Final = 1 << 28
 """In the second number of an automatic route target (RFC 8365 section 5.1.2.1)."""
-
-
-@check(
-    "V1",
-    E,
-    "VLAN and VNI do not correspond one to one",
-    condition="on one switch no VNI has two VLANs, no VLAN two VNIs, and no VLAN with ports to hosts the VNI of a VRF",
-    consequence="the switch refuses one of the mappings, or bridges two VLANs into one segment",
-    remedy="give each VLAN its own VNI",
-    source="RFC 7348 section 4.3; SONiC HLD EVPN VXLAN (one VLAN per VNI)",
-    leads_to="V2 V3 V10 V11",
-)
-def V1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
-    """Each direction on its own."""
-    for device in facts.devices:
-        by_vni: dict[str, dict[str, Vni]] = {}
-        by_vlan: dict[str, dict[str, Vni]] = {}
-        for vni in device.identity.vnis:
-            if vni.vlan:
-                by_vni.setdefault(vni.number, {})[vni.vlan] = vni
-                by_vlan.setdefault(vni.vlan, {})[vni.number] = vni
-        yield from _of_both_kinds(device)
-        for what, other, table in (("VNI", "VLANs", by_vni), ("VLAN", "VNIs", by_vlan)):
-            for number, rows in table.items():
-                if len(rows) > 1:
-                    yield Found(
-                        device.name,
-                        named(list(rows.values())[-1].where),
-                        f"{what} {number} has {other} {', '.join(rows)}",
-                        tuple(stated(device, f"VLAN {it.vlan}, VNI {it.number}", it.where) for it in rows.values()),
-                    )
-
-
-def _of_both_kinds(device: Device) -> Iterator[Found]:
-    """A VNI that routes for a VRF and has a VLAN with ports: the switch makes one of them, and loses the other."""
-    own = device.identity
-    used = {port.vlan for port in device.ports.values() if port.vlan}
-    bridged = {it.number: it for it in own.vnis if it.vlan}
-    for vni in own.routed_vnis:
-        its = bridged.get(vni.number)
-        vlan = its.vlan if its is not None else vni.vlan if vni.vlan in used else ""
-        if vlan:
-            where = own.vlan_where.get(vlan, vni.where) if its is None else its.where
-            yield Found(
-                device.name,
-                named(vni.where),
-                f"VNI {vni.number} is that of VRF {vni.vrf}, and of VLAN {vlan}, which has ports",
-                (stated(device, f"VRF {vni.vrf}, VNI {vni.number}", vni.where), stated(device, f"VLAN {vlan}", where)),
-                within=((device.name, where),),
-            )
 
 
 @check(
@@ -380,6 +337,7 @@ def V5(facts: Facts) -> Iterator[Found]:  # noqa: N802
             named(where),
             f"{text}, and {len(found.vnis)} VNIs need it",
             (stated(device, "", where),),
+            fix=None if found.vtep_up else start_tunnel(device),
             rests_on=[(device.name, ("router bgp",)), *((device.name, it.where) for it in device.sessions if follows)],
         )
 
@@ -472,6 +430,7 @@ def V9(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"EVPN routes towards {session.neighbor} ({peer.name}) get this switch as next hop",
                 (stated(device, session.neighbor, session.where),),
                 rests_on=[(device.name, where) for where in same_policies(device, session)],
+                fix=keep_next_hop(device, session),
             )
 
 
@@ -524,8 +483,9 @@ def V10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     wrong.name,
                     named(own.where),
                     f"VNI {own.number} has the route distinguisher {text}, as VNI {first.number} of {right.name}",
-                    tuple(stated(it, text, one.targets_where) for it, one in rows),
+                    tuple(stated(it, text, one.distinguisher_where or one.targets_where) for it, one in rows),
                     W,
+                    fix=None if _begins_with_own(wrong, text) else set_distinguisher(wrong, own),
                     rests_on=[
                         (it.name, it.identity.router_id.where)
                         for it in (device, other)
@@ -582,4 +542,4 @@ def V19(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-CHECKS: Final[tuple[Check, ...]] = (V1, V2, V3, V4, V5, V8, V9, V10, V19)
+CHECKS: Final[tuple[Check, ...]] = (V2, V3, V4, V5, V8, V9, V10, V19)

@@ -50,7 +50,7 @@ _HEADS: Final = tuple(
         r"service-policy type \S+(?: input| output)?", r"qos trust", r"switchport mode", r"vrf(?: member)?",
         r"switchport trunk allowed vlan(?! (?:add|remove) )",
         r"hostname", r"neighbor \S+ \S+", r"(?:no )?autonegotiate|(?:no )?negotiate auto",
-        r"set qos-group", r"host-reachability protocol", r"encapsulation", r"rd", r"flowcontrol \S+",
+        r"state", r"set qos-group", r"host-reachability protocol", r"encapsulation", r"rd", r"flowcontrol \S+",
     )
 )  # fmt: skip
 """Words of a line before its value: a block has one line with each. Not those of lines that add up, such as route
@@ -200,8 +200,8 @@ def _opened(path: Path, text: str) -> Path | None:
 def find(rows: Sequence[str], path: Path) -> Block | None:
     """The block at a path; None where there is none."""
     here = tree(rows)
-    for text in path:
-        found = next((it for it in here.children if it.text == text), None)
+    for text in path:  # of several with one header the last one holds
+        found = next((it for it in reversed(here.children) if it.text == text), None)
         if found is None:
             return None
         here = found

@@ -31,6 +31,8 @@ _FRR: Final = "<file of FRR>"
 _SHOWN: Final = 3
 _MOST_BESIDE: Final = 8
 """A block with more blocks beside it is one of many of its kind, which have nothing to do with each other."""
+_FEW_PORTS: Final = 2
+"""With so many ports of a kind, the one beside an odd one says nothing."""
 _IDENTITY: Final = frozenset(
     ("hostname", "router-id", "bgp_asn", "local_asn", "autonomous-system", "bgp_router_id", "router_id", "mac", "rd",
      "system-mac", "src_ip", "local_addr", "ip address", "description", "name", "peer_group_name")
@@ -149,20 +151,35 @@ class Peers:
 
     def _odd(self, device: Device, path: Path, *, role: bool, seen: set[str]) -> Iterator[Usual]:
         """The outermost block around a path that no peer has, where several have what is around it."""
+        if device.capabilities.tables and path[:1] and path[0] not in device.beside:
+            yield from self._odd_row(device, path)
+            return
         for length in range(len(path) - 1, 0, -1):
             peers = self.of(device, path[:length], role=role)
             if not peers:
                 continue
-            if (
-                len(peers) > 1
-                and path[length] not in seen
-                and all(path[length] not in self._inside(*it) for it in peers)
-            ):
+            alone = len(peers) > 1 and all(path[length] not in self._inside(*it) for it in peers)
+            if alone and path[length] not in seen and not self._has_address(device, path[: length + 1]):
                 seen.add(path[length])
                 general = (*self._general(device, path[:length]), path[length])
                 source = f"none of {len(peers)} peers has it"
                 yield Usual(device.name, path[:length], path[length], path[length], None, source, general)
             return
+
+    def _has_address(self, device: Device, path: Path) -> bool:
+        """Whether an address is stated in a block: a switch has a port for itself that others need not have."""
+        inside = (it for it in self.blocks(device).items() if it[0][: len(path)] == path)
+        return any("address" in below[len(path) :] or "ip address" in stated for below, stated in inside)
+
+    def _odd_row(self, device: Device, path: Path) -> Iterator[Usual]:
+        """A row of a port that no other port of its kind has."""
+        port = next((it for it in path[-1].split("|") if it in device.ports), "")
+        kind = self._kind(device, port) if port else ""
+        switches = [it for it in self.facts.devices if it.capabilities is device.capabilities]
+        others = [it for other in switches for it in other.ports if kind and self._kind(other, it) == kind]
+        if len(others) > _FEW_PORTS:
+            source = f"none of {len(others) - 1} ports of this kind has it"
+            yield Usual(device.name, path, "", "", None, source, self._general(device, path))
 
     def _inside(self, device: Device, path: Path) -> set[str]:
         """What stands in a block: words that open further blocks, and heads of lines."""

@@ -42,7 +42,7 @@ def spelled(peers: Peers, device: Device, path: Path, finding: Finding) -> Itera
         for word in dict.fromkeys(_WORD.findall(value)):
             if word not in said:
                 continue
-            near = [it for it in difflib.get_close_matches(word, names, _MOST, _NEAR) if it != word]
+            near = _near(word, names)
             for other, source in (*((it, f"'{it}' is defined, '{word}' is not") for it in near), *_of_its_kind(word)):
                 new = re.sub(rf"(?<![\w.:/-]){re.escape(word)}(?![\w.:/-])", other, value)
                 general = (*path, head, other)
@@ -55,6 +55,12 @@ def spelled(peers: Peers, device: Device, path: Path, finding: Finding) -> Itera
                     yield [Usual(device.name, path, head, value, new, source, general)]
 
 
+def _near(word: str, names: Sequence[str]) -> list[str]:
+    """Names that are the word in other letters of upper and lower case, then those with nearly all of its letters."""
+    same = [it for it in names if it.casefold() == word.casefold()]
+    return [it for it in dict.fromkeys((*same, *difflib.get_close_matches(word, names, _MOST, _NEAR))) if it != word]
+
+
 def _renamed(
     peers: Peers, device: Device, path: Path, said: Collection[str], names: Sequence[str]
 ) -> Iterator[list[Usual]]:
@@ -62,7 +68,7 @@ def _renamed(
     own = peers.blocks(device)
     last = path[-1] if path else ""
     for word in dict.fromkeys(it for it in _WORD.findall(last) if it in said and it in last and not it.isdigit()):
-        for other in (it for it in difflib.get_close_matches(word, names, _MOST, _NEAR) if it != word):
+        for other in _near(word, names):
             new = (*path[:-1], re.sub(rf"(?<![\w.:/-]){re.escape(word)}(?![\w.:/-])", other, last))
             inside = {it: stated for it, stated in own.items() if it[: len(path)] == path}
             if new in own or not inside:
