@@ -58,7 +58,7 @@ def curve_command(device: Device, name: str, where: Where, kmin_bytes: int, kmax
     block = block_lines(where)
     line = _MARKING_LINES.get(device.language)
     if line is not None:
-        made = _averaged(device, wred, line(kmin_bytes, kmax_bytes, pmax))
+        made = _averaged(wred, line(kmin_bytes, kmax_bytes, pmax))
         return "; ".join((*block, made)) if block else ""
     path = nvue_words(_marking(where))
     return f"nv set {path} min-threshold {kmin_bytes} && nv set {path} max-threshold {kmax_bytes}"
@@ -84,7 +84,7 @@ def marking_command(device: Device, where: Where, kmin_bytes: int, kmax_bytes: i
     line = _MARKING_LINES.get(device.language)
     if line is not None:
         block = block_lines(where)
-        made = _averaged(device, _wred_at(device, where), line(kmin_bytes, kmax_bytes, pmax_percent))
+        made = _averaged(_wred_at(device, where), line(kmin_bytes, kmax_bytes, pmax_percent))
         return "; ".join((*block, made)) if block else ""
     path = nvue_words(_marking(where))
     values = f"min-threshold {kmin_bytes}", f"max-threshold {kmax_bytes}", f"probability {pmax_percent}"
@@ -170,9 +170,9 @@ def _wred_at(device: Device, where: Where) -> Wred | None:
     return next((it for it in device.wreds.values() if it.where == where), None)
 
 
-def _averaged(device: Device, wred: Wred | None, line: str) -> str:
-    """A marking line of EOS with the weight that its queue has: without the words the switch's default acts."""
-    return line if wred is None or device.language != "eos" else f"{line}{wred.averaging}"
+def _averaged(wred: Wred | None, line: str) -> str:
+    """A marking line with the weight that its queue has: without the words the switch's default acts."""
+    return line if wred is None or " weight " in line else f"{line}{wred.averaging}"
 
 
 def _marking(where: Where) -> Where:
@@ -233,7 +233,7 @@ def _eos(device: Device, where: Where, field: str, value: str) -> str:
     curve = None if wred is None else wred.curve
     if field == "green_drop_probability" and curve is not None:
         made = _eos_marking(curve.min_bytes, curve.max_bytes, int(value) if value.isdigit() else None)
-        lines[field] = _averaged(device, wred, made)
+        lines[field] = _averaged(wred, made)
     return "; ".join((*block, lines[field])) if block and field in lines else ""
 
 

@@ -381,7 +381,8 @@ def keep_next_hop(device: Device, session: Session) -> Fix | None:
         gone = (f"{words} {it}" for it in ("nexthop-setting", "attribute-mod next-hop-self"))
         return Fix(device.name, f"neighbor {name} next-hop-self", "nothing (remove it)", BETWEEN_COMMANDS.join(gone))
     line = f"neighbor {name} next-hop-unchanged"
-    return Fix(device.name, line, "on", f"{at}; {line}") if device.language == "eos" else None
+    command = {"eos": f"{at}; {line}"}.get(device.language, "")
+    return Fix(device.name, line, "on", command) if command else None
 
 
 def route_vni(device: Device, vrf: str, vni: str) -> Fix:
