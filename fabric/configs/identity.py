@@ -50,6 +50,8 @@ class Vni:
     """No target is imported, not even an automatic one."""
     exports_nothing: bool = False
     targets_where: Where = ()
+    target_where: dict[tuple[str, str], Where] = field(default_factory=dict)
+    """('import' or 'export', target) to its line, where each is one."""
     distinguisher: str = ""
     """Route distinguisher; '' or 'auto': the switch makes one."""
     distinguisher_where: Where = ()
@@ -63,6 +65,11 @@ class Vni:
     """Whether `evpn` has a block for it (NX-OS); without one the targets are automatic. None: no such block exists."""
     replicates: bool | None = None
     """Whether broadcast and unknown unicast get a way to the other VTEPs; None where the language always has one."""
+
+    def line_of(self, way: str, wanted: frozenset[str]) -> Where:
+        """Where the first target of a direction stands that is none of those wanted; else where all are."""
+        its = sorted(it for side, it in self.target_where if side == way and it not in wanted)
+        return self.target_where[way, its[0]] if its else self.targets_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +187,13 @@ class Identity:
     """Interface to the line by which it drops packets whose source it has no route back to (RFC 3704 section 2.2)."""
     redistributes_connected: bool | None = None
     """None: the file does not say how prefixes get into BGP (SONiC, whose templates advertise the loopback)."""
+    loose_where: dict[str, Where] = field(default_factory=dict)
+    """VNIs that a block of EVPN names, and that no VLAN and no VRF has, with the place of the block."""
+
+    def unnamed_vni(self, named: set[str]) -> Where:
+        """The VLAN's or VRF's VNI that no block of EVPN names, where it is the only one; else ()."""
+        others = [it.where for it in (*self.vnis, *self.routed_vnis) if it.number not in named]
+        return others[0] if len(others) == 1 else ()
 
 
 def cluster_of(text: str) -> str:

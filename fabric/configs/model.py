@@ -12,7 +12,6 @@ has asked for a pause, not the level at which it asks (saibuffer.h, XOFF_TH).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Protocol
 
 from fabric.configs.capabilities import CAPABILITIES, Capabilities, Language
@@ -21,20 +20,11 @@ from fabric.configs.identity import NOTHING, Identity, Stated
 from fabric.configs.interface_address import interface_of
 from fabric.configs.policy import Use
 
-_GENERIC: Final = frozenset(("config_db", "startup", "startup-config", "running-config"))
-"""Names that a switch itself gives its configuration: they say nothing of which switch it is."""
-
 Where = tuple[str, ...]
 """Path of a construct or field in its file, outermost first."""
 
 DEFAULT_MTU: Final = 9100
 """PORT.mtu where a SONiC file does not say (sonic-port.yang)."""
-
-
-def name_of_file(file: str) -> str:
-    """A switch's name where its configuration has none: the file's, or the folder's of 'leaf1/config_db.json'."""
-    path = Path(file)
-    return path.parent.name if path.stem in _GENERIC and path.parent.name else path.stem
 
 
 class Locator(Protocol):
@@ -173,6 +163,8 @@ class Wred:
     """Colours whose packets without ECN capability are dropped on the curve."""
     size_unknown: bool = False
     """The thresholds are stated in a unit of the chip whose size is not known: the curve is not judged."""
+    averaging: str = ""
+    """Words of the same line that weigh the average queue length, which a change of the curve keeps (' weight 0')."""
 
     @property
     def marks(self) -> bool:
@@ -442,6 +434,14 @@ class Session:
     """Hops that packets of the neighbour may have made, by their TTL (RFC 5082); empty: any TTL is taken."""
     max_prefixes: Stated = NOTHING
     """Number of IPv4 prefixes above which the switch closes the session; empty: no limit, or only a warning."""
+    group_where: Where = ()
+    """Its peer group, or the template that it inherits; () where it has none."""
+    inherited_where: tuple[tuple[str, Where], ...] = ()
+    """Settings that it takes from there, in the words of EOS ('remote-as', 'update-source'), and their places."""
+
+    def at(self, setting: str) -> Where:
+        """Where a setting is stated: in its group, if it has it from there, else at the neighbour."""
+        return dict(self.inherited_where).get(setting, self.where)
 
     @property
     def neighbor(self) -> str:

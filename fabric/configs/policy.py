@@ -13,6 +13,8 @@ from ipaddress import IPv4Network, ip_network
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fabric.configs.model import Where
 
 MAX_LENGTH: Final = 32
@@ -29,6 +31,7 @@ class PrefixEntry:
     low: int
     high: int
     number: int = 0
+    line_where: Where = field(default=(), compare=False)
 
     def matches(self, prefix: IPv4Network) -> bool:
         """Whether a prefix is one of these."""
@@ -116,6 +119,23 @@ class Policies:
             return None
         return next((it.permit for it in sorted(entries, key=lambda it: it.number) if it.matches(prefix)), False)
 
+    def entry_for(self, name: str, prefix: IPv4Network) -> PrefixEntry | None:
+        """The line of a prefix list that decides about a prefix; the last one where none matches; None: no line."""
+        entries = sorted(self.prefix_lists.get(name, ()), key=lambda it: it.number)
+        return next((it for it in entries if it.matches(prefix)), entries[-1] if entries else None)
+
+    def lines_for(self, clauses: Iterable[Clause], prefix: IPv4Network) -> list[Where]:
+        """Lines of prefix lists that make clauses drop a prefix: those that a denial matches, or that keep it out of
+        what is permitted.
+        """
+        found: list[Where] = []
+        for clause in sorted(clauses, key=lambda it: it.number):
+            for name in clause.prefix_lists:
+                entry = self.entry_for(name, prefix)
+                if entry is not None and (entry.permit and entry.matches(prefix)) is not clause.permit:
+                    found.append(entry.line_where)
+        return list(filter(None, found))
+
     def clauses(self, use: Use) -> list[Clause] | None:
         """The clauses of a policy in their order, a prefix list as one; None where it is not in the file."""
         if use.kind == "prefix-list":
@@ -146,7 +166,9 @@ def matches(
     return True
 
 
-def prefix_entry(permit: bool, text: str, ge: str | None, le: str | None, number: int) -> PrefixEntry | None:
+def prefix_entry(
+    permit: bool, text: str, ge: str | None, le: str | None, number: int, where: Where = ()
+) -> PrefixEntry | None:
     """'10.0.0.0/8', '24', None -> 24 to 32. None where it is no IPv4 prefix, or no length."""
     try:
         network = ip_network("0.0.0.0/0" if text == "any" else text, strict=False)
@@ -154,7 +176,7 @@ def prefix_entry(permit: bool, text: str, ge: str | None, le: str | None, number
         high = int(le) if le else MAX_LENGTH if ge or text == "any" else network.prefixlen
     except ValueError:
         return None
-    return PrefixEntry(permit, str(network), low, high, number) if network.version == 4 else None
+    return PrefixEntry(permit, str(network), low, high, number, where) if network.version == 4 else None
 
 
 _NESTED: Final = re.compile(r"[)\]}*+?][*+{]|\)\?.*[*+]|\\[^.d_|()\[\]]")

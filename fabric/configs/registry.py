@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from fabric.configs.eos.parse import parse_eos
+from fabric.configs.file_names import name_of_file
 from fabric.configs.frr.files import is_named_frr
 from fabric.configs.languages import language_of
-from fabric.configs.model import Device, Place, Unread, name_of_file
+from fabric.configs.model import Device, Place, Unread
 from fabric.configs.nvue.commands import Commands
 from fabric.configs.nvue.parse import parse_nvue
 from fabric.configs.nvue.reader import is_nvue

@@ -12,7 +12,7 @@ from fabric.configs.filters import PROTOCOLS, Filter, FilterRule, FilterUse, dsc
 from fabric.configs.model import Device
 from fabric.configs.nvue.reader import Reader, words_of
 from fabric.configs.sonic.rows import Rows
-from fabric.configs.text.spelling import is_number
+from fabric.configs.text.spelling import is_number, meant
 
 _FILTERING: Final = frozenset(("L3", "L3V4V6"))
 """Types of ACL_TABLE whose rules drop or forward IPv4 packets of the data plane."""
@@ -58,7 +58,12 @@ def read_sonic_filters(rows: Rows, device: Device) -> frozenset[str]:
             action = None
         priority = str(fields.get("PRIORITY", "0"))
         if table not in rows.keys("ACL_TABLE"):
-            rows.defect("R1", where, f"ACL_RULE|{key}"[:120], f"ACL_TABLE '{table[:40]}' is not in the file")
+            rows.defect(
+                "R1",
+                where,
+                f"ACL_RULE|{key}"[:120],
+                f"ACL_TABLE '{table[:40]}' is not in the file{meant(table, frozenset(rows.keys('ACL_TABLE')))}",
+            )
         if table not in device.filters or action is None or not is_number(priority):
             whole = False
             continue
@@ -135,7 +140,8 @@ def read_nvue_filters(reader: Reader) -> bool:
         for name, way in reader.at("interface", str(key), "acl").items():
             at = ("interface", str(key), "acl", str(name))
             if str(name) not in reader.at("acl"):
-                reader.bad(at, f"acl '{str(name)[:40]}' is not in the file", "R1")
+                near = meant(str(name), frozenset(map(str, reader.at("acl"))))
+                reader.bad(at, f"acl '{str(name)[:40]}' is not in the file{near}", "R1")
             words = words_of(way)
             for word in words:
                 use = FilterUse(str(key), word == "inbound", str(name), reader.where(*at))

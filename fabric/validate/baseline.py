@@ -26,7 +26,7 @@ _ABOUT_THE_FILE: Final = frozenset(
     (
         *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
         *("no_routing", "unrouted_vrfs"),
-        *("classes", "admin_stated", "made", "pause_bytes"),
+        *("classes", "admin_stated", "made", "pause_bytes", "averaging"),
     )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Final
 
 from fabric.configs.capabilities import Language
-from fabric.configs.model import Curve, Device, Limit, Port, QosMap, Where
+from fabric.configs.model import Curve, Device, Limit, Port, QosMap, Where, Wred
 from fabric.visible import command as shell_words
 
 _POLL_MS: Final = 100
@@ -58,7 +58,8 @@ def curve_command(device: Device, name: str, where: Where, kmin_bytes: int, kmax
     block = block_lines(where)
     line = _MARKING_LINES.get(device.language)
     if line is not None:
-        return "; ".join((*block, line(kmin_bytes, kmax_bytes, pmax))) if block else ""
+        made = _averaged(wred, line(kmin_bytes, kmax_bytes, pmax))
+        return "; ".join((*block, made)) if block else ""
     path = nvue_words(_marking(where))
     return f"nv set {path} min-threshold {kmin_bytes} && nv set {path} max-threshold {kmax_bytes}"
 
@@ -83,7 +84,8 @@ def marking_command(device: Device, where: Where, kmin_bytes: int, kmax_bytes: i
     line = _MARKING_LINES.get(device.language)
     if line is not None:
         block = block_lines(where)
-        return "; ".join((*block, line(kmin_bytes, kmax_bytes, pmax_percent))) if block else ""
+        made = _averaged(_wred_at(device, where), line(kmin_bytes, kmax_bytes, pmax_percent))
+        return "; ".join((*block, made)) if block else ""
     path = nvue_words(_marking(where))
     values = f"min-threshold {kmin_bytes}", f"max-threshold {kmax_bytes}", f"probability {pmax_percent}"
     return " && ".join(f"nv set {path} {it}" for it in values)
@@ -164,6 +166,15 @@ def _nxos_marking(kmin_bytes: int, kmax_bytes: int, pmax: int | None) -> str:
     )
 
 
+def _wred_at(device: Device, where: Where) -> Wred | None:
+    return next((it for it in device.wreds.values() if it.where == where), None)
+
+
+def _averaged(wred: Wred | None, line: str) -> str:
+    """A marking line with the weight that its queue has: without the words the switch's default acts."""
+    return line if wred is None or " weight " in line else f"{line}{wred.averaging}"
+
+
 def _marking(where: Where) -> Where:
     """Where NVUE states a curve: what the RoCE macro fills in is stated in the global profile, for class 3."""
     macro = where[-1:] == ("roce",)
@@ -218,9 +229,11 @@ def _eos(device: Device, where: Where, field: str, value: str) -> str:
         return of_switch[field]
     block = block_lines(where)
     lines = {"type": "priority strict" if value == "STRICT" else "no priority", "weight": f"bandwidth percent {value}"}
-    curve = next((it.curve for it in device.wreds.values() if it.where == where), None)
+    wred = _wred_at(device, where)
+    curve = None if wred is None else wred.curve
     if field == "green_drop_probability" and curve is not None:
-        lines[field] = _eos_marking(curve.min_bytes, curve.max_bytes, int(value) if value.isdigit() else None)
+        made = _eos_marking(curve.min_bytes, curve.max_bytes, int(value) if value.isdigit() else None)
+        lines[field] = _averaged(wred, made)
     return "; ".join((*block, lines[field])) if block and field in lines else ""
 
 

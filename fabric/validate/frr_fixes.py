@@ -64,7 +64,10 @@ def typed(command: str) -> tuple[str, ...]:
 
 def renumbered(device: Device, asn: str) -> str:
     """Another AS number in the file: bgpd takes none while it runs with one ("BGP is already running")."""
-    file = "/etc/sonic/frr/" + re.split("[.-]", device.identity.asn_where[0].removesuffix(".conf"))[-1] + ".conf"
+    daemon = re.split("[.-]", device.identity.asn_where[0].removesuffix(".conf"))[-1]
+    if device.identity.routing_mode.value == "split" and daemon == "frr":
+        daemon = "bgpd"  # there, each daemon reads a file of its own (docker-fpm-frr/docker_init.sh)
+    file = f"/etc/sonic/frr/{daemon}.conf"
     change = f"s/^router bgp {device.asn}\\b/router bgp {asn}/"
     return BETWEEN_COMMANDS.join((f"sed -i {quoted(change)} {file}", "systemctl restart bgp"))
 

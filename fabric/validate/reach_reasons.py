@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from ipaddress import IPv4Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 from typing import Final
 
 from fabric.configs.model import Device
@@ -104,9 +104,13 @@ class Reasons:
             f"the route target is not imported: {target.device.name} exports {', '.join(sorted(sent))} for VNI "
             f"{theirs.number}, {source.device.name} imports {wanted}",
             tuple(
-                place(group.device, vni.targets_where)
-                for group, vni in sorted(
-                    ((target, theirs), (source, ours)), key=lambda it: not (it[1].imports or it[1].exports)
+                place(group.device, line)
+                for group, _, line in sorted(
+                    (
+                        (target, theirs, theirs.line_of("export", ours.imports)),
+                        (source, ours, ours.line_of("import", theirs.exports)),
+                    ),
+                    key=lambda it: not (it[1].imports or it[1].exports),
                 )  # what is written down comes first: what is derived is no mistake
             ),
         )
@@ -156,23 +160,28 @@ class Reasons:
             (place(device, device.identity.vtep.where), place(device, device.identity.asn_where)),
         )
 
-    def filtered(self, near: int, target: Group, family: AddressFamily, key: bytes) -> Cause | None:
-        """Policies that drop the route on its way, at the last switches that have it."""
+    def filtered(
+        self, near: int, target: Group, family: AddressFamily, key: bytes, network: IPv4Network | None = None
+    ) -> Cause | None:
+        """Policies that drop the route on its way, at the last switches that have it; `network`: its prefix."""
         if self._converged.switches[near].speaker.selection(family, key) is not None:
             return None
         texts: dict[str, list[str]] = {}
-        evidence = []
+        lines, evidence = [], []
         for by, to, use in self._stopping(family, key):
             way = f"from {to.device.name}" if use.inbound else f"towards {to.device.name}"
             texts.setdefault(f"{by.device.name} drops it {way}", []).append(f"{use.kind} {use.name}")
             evidence.append(place(by.device, use.where))
-            clauses = by.device.identity.policies.route_maps.get(use.name, ()) if use.kind == "route-map" else ()
+            policies = by.device.identity.policies
+            clauses = policies.route_maps.get(use.name, ()) if use.kind == "route-map" else ()
             evidence += [place(by.device, clause.where) for clause in clauses]
+            if network is not None:
+                lines += [place(by.device, it) for it in policies.lines_for(policies.clauses(use) or (), network)]
         if not texts:
             return None
         what = "EVPN route" if family is EVPN else "route"
         said = "; ".join(f"{text} ({', '.join(names)})" for text, names in texts.items())
-        return Cause(f"the {what} of {target.device.name} is filtered: {said}", tuple(evidence))
+        return Cause(f"the {what} of {target.device.name} is filtered: {said}", (*dict.fromkeys(lines), *evidence))
 
     def stopping(self, family: AddressFamily, key: bytes) -> Iterator[tuple[End, Use]]:
         """Policies that drop a route on its way, at the last switches that have it."""

@@ -276,7 +276,7 @@ class Reachability:
         why = why or reasons.reflected(target, "evpn", EVPN, key)
         why = why or reasons.no_session(source, target, "ipv4") or reasons.loop(near, EVPN, key)
         address = prefix_key(int(ip_address(there)), 32)
-        why = why or reasons.filtered(near, target, IPV4_UNICAST, address)
+        why = why or reasons.filtered(near, target, IPV4_UNICAST, address, IPv4Network(there))
         if self._converged.switches[near].speaker.selection(IPV4_UNICAST, address) is None:
             why = why or reasons.confined(target, "ipv4", IPV4_UNICAST, address)
         if self._converged.switches[near].speaker.candidates(EVPN, key) and _static_route(source.device, there):
@@ -398,7 +398,9 @@ class Reachability:
                 place(target.device, target.device.identity.asn_where),
             )
         reasons = self._reasons
-        why = reasons.no_session(source, target, "ipv4") or reasons.filtered(near, target, IPV4_UNICAST, key)
+        routed = network if isinstance(network, IPv4Network) else None
+        why = reasons.no_session(source, target, "ipv4")
+        why = why or reasons.filtered(near, target, IPV4_UNICAST, key, routed)
         why = why or reasons.loop(near, IPV4_UNICAST, key) or reasons.reflected(target, "ipv4", IPV4_UNICAST, key)
         return Verdict(False, why or reasons.stopped(source, target, IPV4_UNICAST, key))
 

@@ -39,6 +39,10 @@ _FEC: Final = "error-correction encoding"
 _RS, _FC = f"{_FEC} reed-solomon", f"{_FEC} fire-code"
 _FIELD_DEPTH: Final = 3
 """Words of the path of a field of CONFIG_DB: table, key, field."""
+_ROW_DEPTH: Final = 2
+"""Words of the path of a row: table, key."""
+_MOST_ROWS: Final = 16
+"""Writes of one command that is shown; a longer one is in the patch of --fix alone."""
 _NICCTL_DCQCN: Final = {"Rate increase in AI phase": "ai-rate", "Rate increase in HAI phase": "hai-rate"}
 """Parameters whose option of `nicctl update dcqcn` is not their name."""
 
@@ -114,16 +118,44 @@ def spelled_right(device: Device, meant: Collection[Meant]) -> Fix | None:
     shown = "|".join(its[0].new[-2:])
     value = ", ".join(dict.fromkeys(it.value for it in its if it.value)) or its[0].new[-1]
     if device.capabilities.tables:
-        changed = tuple(row for it in its for row in (Row(it.old, None), Row(it.new, it.value)))
+        changed = tuple(row for it in its for row in (*([Row(it.old, None)] if it.old else []), Row(it.new, it.value)))
+        if len(its[0].old) == _ROW_DEPTH:
+            return _renamed(device, its[0], changed)
         command = BETWEEN_COMMANDS.join(row_command(it.path, it.value) for it in changed)
         return Fix(device.name, "|".join(its[0].new), value, command, changed)
     if device.capabilities.shell_statements:
         wanted = [f"nv set {' '.join(map(quote, filter(None, (*it.new, it.value))))}" for it in its]
-        gone = [f"nv unset {' '.join(map(quote, it.old))}" for it in its]
-        return Fix(device.name, shown, value, BETWEEN_COMMANDS.join(wanted), in_file=(*gone, *wanted))
+        gone = dict.fromkeys(f"nv unset {' '.join(map(quote, _wrong(it)))}" for it in its)
+        wrong, right = _wrong(its[0])[-1], its[0].new[len(_wrong(its[0])) - 1]
+        what = f"write '{right}' in place of '{wrong}'" if len(its) > 1 else ""
+        return Fix(device.name, shown, value, BETWEEN_COMMANDS.join(wanted), what=what, in_file=(*gone, *wanted))
     wanted = [line for it in its for line in it.new]
-    in_file = tuple(line for it in its if it.old for line in (*it.old[:-1], f"no {it.old[-1]}", it.new[-1]))
+    gone_first = [(*it.old[:-1], f"no {it.old[-1]}", it.new[-1]) if it.old else it.new for it in its if its[0].old]
+    in_file = tuple(line for those in gone_first for line in those)
     return Fix(device.name, shown, value, BETWEEN_LINES.join(wanted), what=written(its[0]), in_file=in_file)
+
+
+def _wrong(meant: Meant) -> Where:
+    """The mistyped word with the path to it: below it nothing stays."""
+    pairs = zip(meant.old, meant.new, strict=False)
+    same = next((at for at, (old, new) in enumerate(pairs) if old != new), len(meant.old) - 1)
+    return meant.old[: same + 1]
+
+
+def _renamed(device: Device, first: Meant, changed: tuple[Row, ...]) -> Fix:
+    """Rows of a mistyped table in the one that was meant; many are a list of commands that nobody reads."""
+    moved = [
+        it for it in changed if it.value is not None and (len(it.path) > _ROW_DEPTH or not _has_fields(it, changed))
+    ]
+    gone = [it for it in changed if it.value is None]
+    its = (*moved, *gone)
+    command = BETWEEN_COMMANDS.join(row_command(it.path, it.value) for it in its) if len(its) <= _MOST_ROWS else ""
+    old, new = first.old[0], first.new[0]
+    return Fix(device.name, old, new, command, changed, what=f"rename the table {old} to {new}")
+
+
+def _has_fields(row: Row, rows: Iterable[Row]) -> bool:
+    return any(it.path[:-1] == row.path for it in rows)
 
 
 def written(meant: Meant) -> str:

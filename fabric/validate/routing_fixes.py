@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fabric.configs.identity import Aggregate, Stated
-from fabric.configs.model import Device, Lag, Port, Session, Where
+from fabric.configs.identity import Aggregate, Stated, Vni
+from fabric.configs.model import Device, Lag, Port, Session, StaticRoute, Where
 from fabric.configs.policy import Use
 from fabric.validate.commands import nvue_words, quoted, row_command
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row, rows
 from fabric.validate.frr_fixes import fix_in_frr, in_frr, renumbered, vtysh
 from fabric.validate.own_words import table_of
+from fabric.validate.peer_groups import is_refused
 from fabric.validate.remedies import Fix, remove_field
 
 
@@ -33,19 +34,34 @@ def _bgp(device: Device, field: str, value: str, commands: Mapping[str, str], ro
     return _fix(device, field, value, commands, row)
 
 
-def set_session(device: Device, session: Session, field: str, value: str, lines: dict[str, str]) -> Fix:
+def _name_of(group: Where) -> str:
+    """The name of a peer group or a template: of 'neighbor SPINES', 'template peer SPINES', 'default|SPINES'."""
+    return group[-1].rpartition(" ")[2].rpartition("|")[2]
+
+
+def set_session(
+    device: Device, session: Session, field: str, value: str, lines: dict[str, str], group: Where = ()
+) -> Fix:
     """A line of a neighbour: `lines` has it for EOS and NX-OS, the words of `nv set`, and SONiC's field.
 
     A neighbour in a file of FRR takes that of 'frr', or EOS's.
+
+    Parameters
+    ----------
+    group    the peer group or the template that gets the line in place of the neighbour; () where none does
     """
-    name = session.address or session.interface
-    vrf = f"vrf {session.vrf}; " if session.vrf else ""
+    at = group or session.where
+    name = _name_of(group) if group else session.address or session.interface
+    kind = "peer-group" if group and device.capabilities.shell_statements else "neighbor"
+    template = group[-1] if group and group[-1].startswith("template ") else ""
+    vrf = f"vrf {session.vrf}; " if session.vrf and not template else ""
     begin = {
         "eos": f"router bgp {device.asn}; {vrf}neighbor {name} ",
-        "nxos": f"router bgp {device.asn}; {vrf}neighbor {name}; ",
-        "nvue": f"nv set vrf {quoted(session.vrf or 'default')} router bgp neighbor {quoted(name)} ",
-        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(session.where))} ",
+        "nxos": f"router bgp {device.asn}; {vrf}{template or f'neighbor {name}'}; ",
+        "nvue": f"nv set vrf {quoted(session.vrf or 'default')} router bgp {kind} {quoted(name)} ",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(at))} ",
     }[device.language]
+    named = template or f"{kind} {name}"
     if in_frr(device, session.where):
         line = lines.get("frr", lines.get("eos", ""))
         family, _, rest = line.rpartition("; ")  # 'address-family l2vpn evpn; send-community extended'
@@ -54,12 +70,12 @@ def set_session(device: Device, session: Session, field: str, value: str, lines:
         return fix_in_frr(device, session.where, f"neighbor {name} {field}", value, text)
     line = lines.get(device.language, "")
     words = line.split() if device.capabilities.tables else []
-    row = tuple(Row((*session.where, words[at]), words[at + 1]) for at in range(0, len(words), 2))
-    return Fix(device.name, f"neighbor {name} {field}", value, f"{begin}{line}" if line else "", row)
+    row = tuple(Row((*at, words[it]), words[it + 1]) for it in range(0, len(words), 2))
+    return Fix(device.name, f"{named} {field}", value, f"{begin}{line}" if line else "", row)
 
 
 def open_session(device: Device, session: Session) -> Fix:
-    """The switch opens a session itself."""
+    """The switch opens a session itself: a neighbour's own line does that for it alone, also in a group."""
     name = session.address or session.interface
     begin = f"router bgp {device.asn}; {f'vrf {session.vrf}; ' if session.vrf else ''}"
     commands = {
@@ -73,34 +89,69 @@ def open_session(device: Device, session: Session) -> Fix:
     return replace(fix, command=commands.get(device.language, fix.command))
 
 
-def set_remote_as(device: Device, session: Session, asn: str) -> Fix:
-    """The AS number that is expected of a neighbour."""
+def set_remote_as(device: Device, session: Session, asn: str, group: Where = ()) -> Fix | None:
+    """The AS number that is expected of a neighbour, or of all of a group; None where the switch takes no such line."""
+    if not group and is_refused(device, session, "remote-as"):
+        return None
     line = f"remote-as {asn}"
     lines = {"eos": line, "nxos": line, "nvue": line, "sonic": f"asn {asn}"}
-    return set_session(device, session, "remote-as", asn, lines)
+    return set_session(device, session, "remote-as", asn, lines, group)
 
 
-def send_from(device: Device, session: Session, interface: str, address: str) -> Fix:
-    """The interface, in SONiC its address, that a session is sent from."""
+def start_session(device: Device, session: Session) -> Fix:
+    """A neighbour, or the group that has the line, without `shutdown`."""
+    group = session.group_where if session.at("shutdown") != session.where else ()
+    fix = set_session(device, session, "shutdown", "off", {"nvue": "shutdown off", "sonic": "admin_status up"}, group)
+    name = _name_of(group) if group else session.address or session.interface
+    vrf = f"vrf {session.vrf}; " if session.vrf else ""
+    block = group[-1] if group and group[-1].startswith("template ") else f"{vrf}neighbor {name}"
+    commands = {
+        "eos": f"router bgp {device.asn}; {vrf}no neighbor {name} shutdown",
+        "nxos": f"router bgp {device.asn}; {block}; no shutdown",
+    }
+    if in_frr(device, session.where):
+        return replace(fix, command=vtysh(commands["eos"]))
+    return replace(fix, command=commands.get(device.language, fix.command))
+
+
+def add_neighbor(device: Device, address: str, asn: str, own: str, name: str) -> Fix:
+    """A neighbour with an AS number, to which the switch is `own`. What else its lines are is not known here."""
+    what = f"add the neighbour {address} of AS {asn} ({name})"
+    return Fix(device.name, f"neighbor {address} added", f"{asn} {own} {name}", what=what)
+
+
+def send_from(device: Device, session: Session, interface: str, address: str, group: Where = ()) -> Fix:
+    """The interface, in SONiC its address, that a session or all of a group is sent from."""
     line = f"update-source {interface}"
     lines = {"eos": line, "nxos": line, "nvue": line, "sonic": f"local_addr {address}"}
-    return set_session(device, session, "update-source", interface, lines)
+    return set_session(device, session, "update-source", interface, lines, group)
 
 
 def set_address(device: Device, interface: str, old: str, new: str) -> Fix:
-    """Another address, or another length, of an interface."""
+    """Another address, or another length, of an interface; `old`: '' where it has none."""
     name, was, will = quoted(interface), quoted(old), quoted(new)
-    commands = {
-        "eos": f"interface {interface}; ip address {new}",
-        "nxos": f"interface {interface}; ip address {new}",
-        "nvue": f"nv unset interface {name} ip address {was} && nv set interface {name} ip address {will}",
-        "sonic": f"config interface ip remove {name} {was} && config interface ip add {name} {will}",
-    }
+    gone = {"nvue": f"nv unset interface {name} ip address {was}", "sonic": f"config interface ip remove {name} {was}"}
+    come = {"nvue": f"nv set interface {name} ip address {will}", "sonic": f"config interface ip add {name} {will}"}
+    commands = {it: BETWEEN_COMMANDS.join((*([gone[it]] if old else []), come[it])) for it in come}
+    commands |= dict.fromkeys(("eos", "nxos"), f"interface {interface}; ip address {new}")
     table, key, *_ = (*device.identity.address_where.get((interface, old), ()), "", "")
     begin = key.partition("|")[0] or interface
     table = table if key else table_of(interface)
-    row = Row((table, f"{begin}|{old}"), None), Row((table, f"{begin}|{new}"), "")
+    row = (*([Row((table, f"{begin}|{old}"), None)] if old else []), Row((table, f"{begin}|{new}"), ""))
     return _fix(device, f"{interface} address", new, commands, row)
+
+
+def set_router_id(device: Device, address: str) -> Fix:
+    """The BGP identifier."""
+    where = device.identity.router_id.where
+    bgp = "bgp " if in_frr(device, device.identity.asn_where) else ""
+    commands = {
+        "eos": f"router bgp {device.asn}; {bgp}router-id {address}",
+        "nxos": f"router bgp {device.asn}; router-id {address}",
+        "nvue": f"nv set {nvue_words(where)} {address}",
+        "sonic": row_command(where, address),
+    }
+    return _bgp(device, "router-id", address, commands, (Row(where, address),))
 
 
 def whole_aggregate(device: Device, aggregate: Aggregate) -> Fix:
@@ -175,6 +226,32 @@ def bring_up(device: Device, interface: str) -> Fix:
     }
     row = (Row(device.identity.shut[interface].where, "up"),)
     return _fix(device, f"{interface} shutdown", "up", commands, row)
+
+
+def start_tunnel(device: Device) -> Fix:
+    """A tunnel interface that is up."""
+    commands = {
+        "eos": "interface Vxlan1; no shutdown",
+        "nxos": "interface nve1; no shutdown",
+        "nvue": "nv set nve vxlan enable on",
+        "sonic": "",
+    }
+    return _fix(device, "tunnel", "up", commands, ())
+
+
+def set_distinguisher(device: Device, vni: Vni) -> Fix | None:
+    """The route distinguisher of a VLAN's VNI, with the switch's own router ID before its number; NX-OS: automatic."""
+    own, number = device.identity.router_id.value, vni.distinguisher.rpartition(":")[2]
+    commands = {
+        "eos": f"router bgp {device.asn}; vlan {vni.vlan}; rd {own}:{number}",
+        "nxos": f"evpn; vni {vni.number} l2; rd auto",
+        "nvue": f"nv set evpn vni {vni.number} rd {own}:{number}",
+        "sonic": row_command(vni.distinguisher_where, f"{own}:{number}"),
+    }
+    if not own or not vni.vlan or not vni.distinguisher_where or in_frr(device, vni.distinguisher_where):
+        return None
+    row = (Row(vni.distinguisher_where, f"{own}:{number}"),)
+    return _fix(device, f"VNI {vni.number} rd", f"{own}:{number}", commands, row)
 
 
 def end_maintenance(device: Device) -> Fix:
@@ -282,6 +359,32 @@ def map_vni(device: Device, vlan: str, vni: str) -> Fix:
     return _fix(device, f"VLAN {vlan} VNI", vni, commands, row)
 
 
+def unmap_vni(device: Device, vni: Vni) -> Fix:
+    """A VLAN without its VXLAN segment."""
+    commands = {
+        "eos": f"interface Vxlan1; no vxlan vlan {vni.vlan} vni {vni.number}",
+        "nxos": f"vlan {vni.vlan}; no vn-segment",
+        "nvue": f"nv unset {nvue_words(vni.where[:-1])}",
+        "sonic": row_command(vni.where, None),
+    }
+    return _fix(device, f"VLAN {vni.vlan} VNI", "nothing (remove it)", commands, (Row(vni.where, None),))
+
+
+def keep_next_hop(device: Device, session: Session) -> Fix | None:
+    """The VTEP's next hop of EVPN routes that are passed on to a neighbour (EOS, FRR, NVUE)."""
+    name, at = session.address or session.interface, f"router bgp {device.asn}"
+    if in_frr(device, session.where):
+        lines = BETWEEN_LINES.join((at, "address-family l2vpn evpn", f"no neighbor {name} next-hop-self"))
+        return fix_in_frr(device, session.where, f"neighbor {name} next-hop-self", "nothing (remove it)", lines)
+    if device.capabilities.shell_statements:
+        words = f"nv unset {nvue_words(session.where)} address-family l2vpn-evpn"
+        gone = (f"{words} {it}" for it in ("nexthop-setting", "attribute-mod next-hop-self"))
+        return Fix(device.name, f"neighbor {name} next-hop-self", "nothing (remove it)", BETWEEN_COMMANDS.join(gone))
+    line = f"neighbor {name} next-hop-unchanged"
+    command = {"eos": f"{at}; {line}"}.get(device.language, "")
+    return Fix(device.name, line, "on", command) if command else None
+
+
 def route_vni(device: Device, vrf: str, vni: str) -> Fix:
     """The VNI of a VRF. SONiC: its VLAN has to be in the tunnel already."""
     commands = {
@@ -362,22 +465,27 @@ def advertise(device: Device, prefix: str) -> Fix:
     return _bgp(device, "network", prefix, commands, row)
 
 
-def activate(device: Device, session: Session, family: str) -> Fix:
-    """An address family of a neighbour; NVUE: of the VRF as well, where no neighbour of it has the family."""
-    name = session.address or session.interface
+def activate(device: Device, session: Session, family: str, group: Where = ()) -> Fix:
+    """An address family of a neighbour or of its group; NVUE: of the VRF as well, where no neighbour of it has the
+    family.
+    """
+    name = _name_of(group) if group else session.address or session.interface
+    kind = "peer-group" if group else "neighbor"
+    block = group[-1] if group and group[-1].startswith("template ") else f"neighbor {name}"
+    table = "BGP_PEER_GROUP_AF" if group else "BGP_NEIGHBOR_AF"
     words = {"ipv4": ("ipv4", "ipv4 unicast", "ipv4-unicast"), "evpn": ("evpn", "l2vpn evpn", "l2vpn-evpn")}[family]
     vrf, row = session.vrf or "default", words[2].replace("-", "_")
     commands = {
         "eos": f"router bgp {device.asn}; address-family {words[0]}; neighbor {name} activate",
-        "nxos": f"router bgp {device.asn}; neighbor {name}; address-family {words[1]}",
-        "nvue": f"nv set vrf {quoted(vrf)} router bgp neighbor {quoted(name)} address-family {words[2]} enable on",
-        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'BGP_NEIGHBOR_AF|{vrf}|{name}|{row}')} admin_status true",
+        "nxos": f"router bgp {device.asn}; {block}; address-family {words[1]}",
+        "nvue": f"nv set vrf {quoted(vrf)} router bgp {kind} {quoted(name)} address-family {words[2]} enable on",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'{table}|{vrf}|{name}|{row}')} admin_status true",
     }
     others = [it.families for it in device.sessions if it.vrf == session.vrf and it.families is not None]
     if not any(family in it for it in others):
         of_vrf = f"nv set vrf {quoted(vrf)} router bgp address-family {words[2]} enable on"
         commands["nvue"] = BETWEEN_COMMANDS.join((of_vrf, commands["nvue"]))
-    found = rows("BGP_NEIGHBOR_AF", f"{vrf}|{name}|{row}", {"admin_status": "true"})
+    found = rows(table, f"{vrf}|{name}|{row}", {"admin_status": "true"})
     return _bgp(device, f"neighbor {name} {family}", "activate", commands, found)
 
 
@@ -438,6 +546,22 @@ def without_policy(device: Device, session: Session, use: Use) -> Fix:
         "nvue": f"nv unset {nvue_words(use.where)}",
     }
     return Fix(device.name, f"neighbor {name} {use.kind}", gone, commands[device.language])
+
+
+def remove_route(device: Device, route: StaticRoute) -> Fix:
+    """A static route of the default VRF, taken away, so that those of BGP count."""
+    gone, hops = "nothing (remove it)", route.hops or (("", "Null0"),)
+    words = [" ".join(filter(None, (interface, gateway))) for gateway, interface in hops]
+    lines = BETWEEN_LINES.join(f"no ip route {route.prefix} {it}" for it in words)
+    if in_frr(device, route.where):
+        return fix_in_frr(device, route.where, f"ip route {route.prefix}", gone, lines)
+    commands = {
+        "eos": lines,
+        "nxos": lines,
+        "nvue": f"nv unset {nvue_words(route.where)}",
+        "sonic": row_command(route.where, None),
+    }
+    return _fix(device, f"static route {route.prefix}", gone, commands, (Row(route.where, None),))
 
 
 def loose_sources(device: Device, interface: str) -> Fix:

@@ -238,14 +238,15 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
         if not its.up:
             return Cause(f"{end.device.name} has it shut", (at,))
         seen = other.device.asn if other.session is None else other.session.local_as.value or other.device.asn
+        number = place(end.device, its.at("remote-as"))
         if its.asn and seen and its.asn != seen:
             return Cause(
                 f"{end.device.name} expects AS {its.asn}, {other.device.name} has {seen}",
-                (at, place(other.device, other.device.identity.asn_where)),
+                (number, place(other.device, other.device.identity.asn_where)),
             )
         if its.external and seen and seen == end.device.asn:
             text = f"{end.device.name} expects another AS than its own {seen}, which {other.device.name} has"
-            return Cause(text, (at, place(other.device, other.device.identity.asn_where)))
+            return Cause(text, (number, place(other.device, other.device.identity.asn_where)))
         if (cause := _out_of_range(end, other)) is not None:
             return cause
         if multihop and its.hops == 1 and its.asn and its.asn != end.device.asn:

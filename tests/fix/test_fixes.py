@@ -34,6 +34,11 @@ RESTORED = (
     "nxos: the router ID has a length",
     "sonic: EVPN between loopbacks: the group does not exist",
     "sonic: the AS is None",
+    "eos: a loopback is used twice",
+    "nvue: two leaves have one AS",
+    "sonic: the ends are in different subnets",
+    "nxos: a session at one end only",
+    "sonic: the table of the DSCP map has a plural",
 )
 """Mistakes after whose fix the files mean the same as those of the working fabric."""
 
@@ -48,8 +53,8 @@ def test_a_mistake_is_undone_and_nothing_else_changes(name: str, tmp_path: Path)
     ("name", "reason"),
     [
         ("sonic: the gateway's address differs", "the files do not say which is wrong"),
-        ("eos: a loopback is used twice", "in the plan of the fabric"),
-        ("nvue: two leaves have one AS", "in the plan of the fabric"),
+        ("eos: two leaves have one AS", "in the plan of the fabric"),
+        ("nvue: the gateway's MAC differs", "the files do not say which is wrong"),
         ("sonic: the neighbour is another", "the cabling has to be looked at"),
     ],
 )

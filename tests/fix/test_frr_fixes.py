@@ -60,7 +60,7 @@ _MISTAKES = [
      {"neighbor 10.1.0.1 route-map NO in"}, set()),
     ("ospf", replaced(" ip ospf area 0\n", " ip ospf area 3\n"), {"ip ospf area 3"}, {"ip ospf area 0.0.0.0"}),
     ("ospf", replaced(" neighbor OVERLAY update-source Loopback0\n", ""), set(),
-     {"neighbor 10.0.0.11 update-source Loopback0", "neighbor 10.0.0.12 update-source Loopback0"}),
+     {"neighbor OVERLAY update-source Loopback0"}),
     ("ospf", replaced("peer-group OVERLAY\n", "peer-group OVERLAI\n"), {"neighbor 10.0.0.11 peer-group OVERLAI"},
      {"neighbor 10.0.0.11 peer-group OVERLAY"}),
 ]  # fmt: skip

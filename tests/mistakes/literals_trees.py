@@ -83,7 +83,7 @@ CASES: Final = (
     _sonic("a group's key is reversed", "R5", "3|Ethernet24", renamed("BUFFER_PG", "Ethernet24|3", to="3|Ethernet24")),
     _sonic(
         "the table of the DSCP map has a plural",
-        "R1",
+        "R5 R1",
         "DSCP_TO_TC_MAP",
         renamed("DSCP_TO_TC_MAP", to="DSCP_TO_TC_MAPS"),
     ),

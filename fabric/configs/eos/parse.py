@@ -16,19 +16,8 @@ from fabric.configs.eos.mmu import cell_bytes, model_of, read_mmu
 from fabric.configs.eos.policy import bind_policy, read_policies
 from fabric.configs.eos.routing import read_routing
 from fabric.configs.eos.trust import ROUTED_BY_DEFAULT, Spoken, read_trust
-from fabric.configs.model import (
-    Binding,
-    Curve,
-    Device,
-    Limit,
-    Meant,
-    Port,
-    Scheduler,
-    Watchdog,
-    Where,
-    Wred,
-    name_of_file,
-)
+from fabric.configs.file_names import name_of_file
+from fabric.configs.model import Binding, Curve, Device, Limit, Meant, Port, Scheduler, Watchdog, Where, Wred
 from fabric.configs.running_config.reader import Line, TextReader, description_of, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -270,7 +259,8 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
             low, high = _size(reader, child, ecn[1], ecn[2]), _size(reader, child, ecn[3], ecn[4])
             if low is not None and high is not None:
                 pmax = reader.number(child, ecn[5], 1, 100, "max-mark-probability") if ecn[5] else 100
-                reader.device.wreds[name] = Wred(name, at, "ecn_all", {"green": Curve(low, high, pmax)})
+                curves, words = {"green": Curve(low, high, pmax)}, ecn["rest"] or ""
+                reader.device.wreds[name] = Wred(name, at, "ecn_all", curves, averaging=words)
                 bound.wred, bound.where = name, at
         line.accept(r"random-detect ecn count")
 

@@ -20,6 +20,7 @@ from fabric.configs.running_config.reader import (
     Line,
     TextReader,
     Timers,
+    note_target,
     numbers,
     read_address,
     read_gateway,
@@ -41,7 +42,7 @@ from fabric.configs.running_config.requirements import (
 from fabric.configs.running_config.routes import read_source_checks, read_static_routes
 from fabric.configs.running_config.vlans import check_vlans, needs_no_switchport, note_vlans
 from fabric.configs.text.port_ranges import interfaces_of
-from fabric.configs.text.spelling import is_address, is_number
+from fabric.configs.text.spelling import is_address, is_number, meant
 
 _MAX_VLAN: Final = 4094
 _MOST_HOPS: Final = 255
@@ -237,6 +238,7 @@ def _vrf(reader: TextReader, block: Line, name: str, bgp: _Bgp) -> None:
             vni.distinguisher, vni.distinguisher_where = match[1], reader.note(line, "router bgp", "vrf", name, "rd")
         for line, match in block.find(r"route-target (both|import|export)(?: evpn| vpn-ipv4)? (\S+)"):
             vni.targets_where = reader.note(line, "router bgp", "vrf", name, "route-target")
+            note_target(reader, line, vni, match[1], match[2], *vni.targets_where)
             vni.imports |= {match[2]} if match[1] != "export" else set()
             vni.exports |= {match[2]} if match[1] != "import" else set()
         vni.imports_nothing, vni.exports_nothing = not vni.imports, not vni.exports
@@ -291,7 +293,8 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
             continue
         group = bgp.peers.get(peer.group)
         if peer.group and group is None:
-            text = f"peer group '{peer.group[:60]}' of neighbor {name} is not in the file"
+            near = meant(peer.group, frozenset(bgp.groups & bgp.peers.keys()))
+            text = f"peer group '{peer.group[:60]}' of neighbor {name} is not in the file{near}"
             reader.defect(block, f"neighbor {name}", text, "R1", (*peer.where, "peer group"))
         families = set(activated.get(name, ())) | set(activated.get(peer.group, ()))
         families |= {"ipv4"} if default_ipv4 else set()
@@ -343,6 +346,7 @@ def _neighbor(reader: TextReader, line: Line, bgp: _Bgp, name: str, text: str) -
         return
     peer = bgp.of(name)
     peer.where = peer.where or reader.note(line, "router bgp", f"neighbor {name}")
+    peer.places[words[0]] = reader.note(line, "router bgp", f"neighbor {name}", words[0])
     match words:
         case ["peer", "group"]:
             bgp.groups.add(name)
@@ -409,8 +413,10 @@ def _instances(reader: TextReader, block: Line, vnis: dict[tuple[str, str], Vni]
         imports, exports = set(), set()
         where: Where = reader.note(line, "router bgp", line.text)
         at = where
+        stated = Vni("", where)
         for child, word in line.find(r"route-target (both|import|export)(?: evpn)? (\S+)"):
             at = reader.note(child, *where, "route-target")
+            note_target(reader, child, stated, word[1], word[2], *at)
             imports |= {word[2]} if word[1] != "export" else set()
             exports |= {word[2]} if word[1] != "import" else set()
         rds = list(line.find(r"rd (\S+)"))
@@ -424,4 +430,4 @@ def _instances(reader: TextReader, block: Line, vnis: dict[tuple[str, str], Vni]
                 vni.distinguisher_where = rd_where
                 vni.in_bgp, vni.imports, vni.exports = True, frozenset(imports), frozenset(exports)
                 vni.imports_nothing, vni.exports_nothing = not imports, not exports  # EOS derives none unasked
-                vni.targets_where, vni.learned = at, learned
+                vni.targets_where, vni.target_where, vni.learned = at, stated.target_where, learned

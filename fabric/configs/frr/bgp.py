@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from fabric.configs.frr.grammar import is_peer
 from fabric.configs.identity import NOTHING, Stated, Vni, cluster_of
-from fabric.configs.model import Session, Where
+from fabric.configs.model import Defect, Meant, Session, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.policy import read_aggregates, read_defaults
-from fabric.configs.running_config.reader import Line, TextReader, seconds_of
-from fabric.configs.text.spelling import is_address
+from fabric.configs.running_config.reader import Line, TextReader, note_target, seconds_of
+from fabric.configs.text.spelling import is_address, meant, slip_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +70,10 @@ class _Peer:
     communities: dict[str, set[str]] = field(default_factory=dict)
     """Address family to the kinds that `no` lines take back."""
     max_prefixes: Stated = NOTHING
+    places: dict[str, Where] = field(default_factory=dict)
+    """Words of a setting to the place of its line."""
+    mentions: list[tuple[Line, Where]] = field(default_factory=list)
+    """Its lines in address families, each with its path."""
 
 
 @dataclass(slots=True)
@@ -77,6 +81,8 @@ class _Instance:
     """One instance while it is read."""
 
     vrf: str
+    header: str
+    """The line that opens it."""
     peers: dict[str, _Peer] = field(default_factory=dict)
     groups: set[str] = field(default_factory=set)
     default_ipv4: bool = True
@@ -91,7 +97,7 @@ def read_instances(reader: TextReader, traditional: Line | None) -> None:
     """Fill in AS number, router ID, sessions, networks and VNIs' targets. `traditional`: the line of these defaults."""
     for block, match in reader.root.find(_INSTANCE):
         vrf = "" if match[2] in {None, "default"} else match[2]
-        instance = _Instance(vrf)
+        instance = _Instance(vrf, block.text)
         if not vrf:
             _default_instance(reader, block, match[1], traditional)
         for line, word in block.find(r"timers bgp (\d+) (\d+)"):
@@ -141,6 +147,8 @@ def _neighbor(reader: TextReader, line: Line, instance: _Instance, name: str, te
         return
     where = reader.note(line, *at)
     peer.where, peer.line = peer.where or where, peer.line or line
+    setting = "remote-as" if " remote-as " in f" {text} " else text.split(maxsplit=1)[0]
+    peer.places[setting] = reader.note(line, *at, setting)
     match text.split():
         case ["peer-group"]:
             instance.groups.add(name)
@@ -184,11 +192,13 @@ def _neighbor(reader: TextReader, line: Line, instance: _Instance, name: str, te
 def _family(reader: TextReader, block: Line, instance: _Instance, family: str) -> None:
     at = ("router bgp", *((instance.vrf,) if instance.vrf else ()), block.text)
     for line, match in block.find(r"(no )?neighbor (\S+) (.+)"):
-        _of_family(reader, line, instance.of(match[2]), family, (*at, match[2]), match[3], off=bool(match[1]))
+        peer = instance.of(match[2])
+        peer.mentions += [] if match[1] else [(line, (instance.header, block.text, line.text))]
+        _of_family(reader, line, peer, family, (*at, match[2]), match[3], off=bool(match[1]))
     if family == "ipv4" and not instance.vrf:
         _unicast(reader, block, at)
     if family == "evpn":
-        _evpn(reader, block, instance.vrf, at)
+        _evpn(reader, block, instance.vrf, at, instance.header)
     block.accept(_OF_FAMILY)
 
 
@@ -252,36 +262,57 @@ def _of_family(  # what one line says of a neighbour in a family
             line.judged = False
 
 
-def _evpn(reader: TextReader, block: Line, vrf: str, at: Where) -> None:
+def _evpn(reader: TextReader, block: Line, vrf: str, at: Where, header: str) -> None:
     """`advertise-all-vni`, and the targets of single VNIs and of a VRF's."""
     found = reader.device.identity
     if not vrf and found.vnis and not block.has(r"advertise-all-vni"):
         found.evpn = Stated("off", reader.note(block, *at, "advertise-all-vni"))
     by_number = {vni.number: vni for vni in (*found.vnis, *found.routed_vnis)}
-    for part, match in block.find(r"vni (\d+)"):
-        vni = by_number.get(match[1])
+    blocks = {match[1]: part for part, match in block.find(r"vni (\d+)")}
+    unknown = blocks.keys() - by_number.keys()
+    for number, part in blocks.items():
+        vni, where = by_number.get(number), (*at, f"vni {number}")
         if vni is None:
-            reader.defect(part, f"vni {match[1]}", "names a VNI that no VLAN and no VRF has", "R1")
-        else:
-            _targets(reader, part, vni, (*at, f"vni {match[1]}"))
+            found.loose_where[number] = reader.note(part, *where)
+            root = found.unnamed_vni({*blocks})
+            new: tuple[Meant, ...] = ()
+            if root and len(unknown) == 1:  # the one block and the one VNI that have no counterpart
+                vni = next(it for it in by_number.values() if it.where == root)
+                new = _renumbered((header, block.text), part, vni.number)
+            near = f" (did you mean '{vni.number}'?)" if vni is not None else ""
+            text = f"names a VNI that no VLAN and no VRF has{near}"
+            reader.defect(part, f"vni {number}", text, "R1", root, new)
+        if vni is not None:
+            _targets(reader, part, vni, where)
         part.accept(r"advertise-.*")
     own = next((it for it in found.routed_vnis if vrf and it.vrf == vrf), None)
     if own is not None:
         _targets(reader, block, own, at)
 
 
+def _renumbered(above: Where, part: Line, number: str) -> tuple[Meant, ...]:
+    """A block of a VNI with another number, and the lines in it."""
+    new = (*above, f"vni {number}")
+    below = (line.text for line in part.children if line.text != "exit-vni")
+    return Meant((*above, part.text), new), *(Meant((), (*new, it)) for it in below)
+
+
 def _targets(reader: TextReader, block: Line, vni: Vni, at: Where) -> None:
     for line, match in block.find(r"rd (\S+)"):
         vni.distinguisher, vni.distinguisher_where = match[1], reader.note(line, *at, "rd")
     for line, match in block.find(r"route-target (both|import|export) (\S+)"):
-        vni.targets_where = reader.note(line, *at, "route-target", match[2])
+        vni.targets_where = reader.note(line, *at, "route-target")
+        note_target(reader, line, vni, match[1], match[2], *vni.targets_where[1:])
         vni.imports |= {match[2]} if match[1] != "export" else set()
         vni.exports |= {match[2]} if match[1] != "import" else set()
 
 
 def _sessions(reader: TextReader, instance: _Instance) -> Iterable[Session]:
     for name, own in instance.peers.items():
-        if name in instance.groups or own.line is None:
+        if name in instance.groups:
+            continue
+        if own.line is None:
+            _unknown_peer(reader, instance, name, own)
             continue
         at = f"neighbor {name}"
         if not is_address(name) and not own.interface:
@@ -291,13 +322,52 @@ def _sessions(reader: TextReader, instance: _Instance) -> Iterable[Session]:
             continue
         group = instance.peers.get(own.group) if own.group else None
         if own.group and own.group not in instance.groups:
-            text = f"peer group '{own.group[:60]}' of {at} is not in the file"
+            near = meant(own.group, frozenset(instance.groups))
+            text = f"peer group '{own.group[:60]}' of {at} is not in the file{near}"
             reader.defect(own.line, at, text, "R1", (*own.where, "peer group"))
+        if group is not None:
+            _refuse_own_as(reader, name, own, group)
         source = next((it.source for it in (own, *([group] if group is not None else [])) if it.source), "")
         if source and _is_missing(reader, source):
             text = f"interface '{source[:60]}', which {at} is reached from, has no address in the files"
             reader.defect(own.line, at, text, "R1", (*own.where, "update-source"))
         yield _session(reader, instance, name, [own, *([group] if group is not None else [])])
+
+
+def _refuse_own_as(reader: TextReader, name: str, own: _Peer, group: _Peer) -> None:
+    """A defect (R9) for a member's own AS number where its group has one, which bgpd takes in any order of the lines.
+
+    It refuses a later one ("Peer-group member cannot override remote-as of peer-group"), and drops an earlier one
+    without a word (bgpd/bgpd.c, peer_remote_as and peer_group2peer_config_copy; measured with 8.4.4).
+    """
+    at = own.places.get("remote-as")
+    if at is None or not own.group or not group.asn:
+        return
+    if own.asn != group.asn:
+        text = (
+            f"bgpd does not take {own.asn} as the AS number of {name[:60]}: its group {own.group[:60]} has {group.asn}"
+        )
+        reader.device.defects.append(Defect("R9", at, f"neighbor {name}"[:120], text))
+    del own.places["remote-as"]
+    own.asn = ""
+
+
+def _unknown_peer(reader: TextReader, instance: _Instance, name: str, own: _Peer) -> None:
+    """A defect (R1) for lines in address families of a neighbour or a group that no line makes.
+
+    bgpd answers "Specify remote-as or peer-group commands first" (bgpd/bgp_vty.c, peer_and_group_lookup_vty) and has
+    none of them.
+    """
+    if not own.mentions or not is_peer(name):
+        return
+    known = frozenset(it for it, peer in instance.peers.items() if peer.line is not None)
+    slip = slip_of(name, known) or slip_of(name, known, 2)
+    near = f" (did you mean '{slip}'?)" if slip else ""
+    text = f"no line makes '{name[:60]}' a neighbour or a peer group, so bgpd refuses its lines{near}"
+    its = [(path, (*path[:-1], path[-1].replace(f" {name} ", f" {slip} ", 1))) for _, path in own.mentions]
+    meant = tuple(Meant(old, new) for old, new in its) if slip else ()
+    root = instance.peers[slip].where if slip else ()
+    reader.defect(own.mentions[0][0], f"neighbor {name}", text, "R1", root, meant)
 
 
 def _is_missing(reader: TextReader, source: str) -> bool:
@@ -318,6 +388,7 @@ def _session(reader: TextReader, instance: _Instance, name: str, its: list[_Peer
     lost = {family: kinds for it in its for family, kinds in it.communities.items()}
     flags = {flag for it in its for flag in it.flags}
     local = reader.device.addresses.get(source, (source if is_address(source) else "",))[0].partition("/")[0]
+    group = its[1] if len(its) > 1 else _Peer()
     return Session(
         its[0].where,
         "",
@@ -348,6 +419,8 @@ def _session(reader: TextReader, instance: _Instance, name: str, its: list[_Peer
         local_as=next((it.local_as for it in its if it.local_as), NOTHING),
         ttl_security=next((it.ttl_security for it in its if it.ttl_security), NOTHING),
         max_prefixes=next((it.max_prefixes for it in its if it.max_prefixes), NOTHING),
+        group_where=group.where,
+        inherited_where=tuple(it for it in group.places.items() if it[0] not in its[0].places),
     )
 
 

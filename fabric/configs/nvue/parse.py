@@ -17,6 +17,7 @@ from fabric.configs.model import Binding, Curve, Device, Lag, Port, QosMap, Sche
 from fabric.configs.nvue.buffers import PfcProfile, add_buffers
 from fabric.configs.nvue.commands import Commands
 from fabric.configs.nvue.coverage import list_unjudged
+from fabric.configs.nvue.cut import check_end
 from fabric.configs.nvue.reader import Reader, is_nvue, words_of
 from fabric.configs.nvue.routing import read_routing
 from fabric.configs.nvue.shaper import Shaper, read_shapers
@@ -24,6 +25,7 @@ from fabric.configs.nvue.words import check_words, is_on, is_shut
 from fabric.configs.running_config.reader import numbers
 from fabric.configs.text.jsonfile import JsonText, outermost, refuse, two_switches
 from fabric.configs.text.port_ranges import folded_ports
+from fabric.configs.text.spelling import meant
 from fabric.configs.text.yamlfile import YamlText
 from fabric.configs.tree_filters import read_nvue_filters
 from fabric.units import parse_rate_bps
@@ -135,6 +137,8 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
     )
     read_routing(reader)
     list_unjudged(reader)
+    if isinstance(source, YamlText):
+        check_end(reader)
     reader.check_shape()
     return device
 
@@ -436,7 +440,8 @@ def _chosen(reader: Reader, path: tuple[str, ...], family: str, known: Mapping[s
     """The profile an interface names, else the global one; a name that leads nowhere is a defect."""
     name = str(reader.at(*path, "qos", family).get("profile", _DEFAULT))
     if name not in known and name != _DEFAULT:
-        reader.bad((*path, "qos", family, "profile"), f"{family} profile '{name[:40]}' is not in the file", "R1")
+        near = meant(name, frozenset(known))
+        reader.bad((*path, "qos", family, "profile"), f"{family} profile '{name[:40]}' is not in the file{near}", "R1")
         return known.get(_DEFAULT)
     return known.get(name)
 

@@ -29,7 +29,7 @@ def read_policies(reader: Reader) -> None:
         for number, rule, at in _rules(reader, path):
             for text, limits in _matches(rule.get("match")):
                 low, high = (str(limits[key]) if key in limits else None for key in _limits(limits))
-                entry = prefix_entry(rule.get("action") != "deny", text, low, high, number)
+                entry = prefix_entry(rule.get("action") != "deny", text, low, high, number, reader.where(*at))
                 if entry is None:
                     reader.bad((*at, "match", text), f"'{text[:40]}' is no IPv4 prefix")
                 else:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fabric.configs.model import Defect, Device, Leaf, Unread, Where, name_of_file
+from fabric.configs.file_names import name_of_file
+from fabric.configs.model import Defect, Device, Leaf, Unread, Where
 from fabric.configs.nvue.commands import Commands, keys_of, overlaid
 from fabric.configs.text.jsonfile import JsonText
 from fabric.configs.text.roce_effect import effect_of

@@ -6,7 +6,7 @@ Source: NVIDIA Cumulus Linux 5.x user guide, "BGP", "EVPN", "VXLAN", "VRR"; the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -238,7 +238,9 @@ def _access(reader: Reader) -> None:
             at = ("interface", str(key), "bridge", "domain", str(domain))
             own = bridges.get(str(domain), {})
             if bridges and str(domain) not in bridges:
-                reader.bad(at, f"bridge '{str(domain)[:40]}' is not in the file", "R1")
+                reader.bad(
+                    at, f"bridge '{str(domain)[:40]}' is not in the file{meant(str(domain), frozenset(bridges))}", "R1"
+                )
             if vlan and any(bridges.values()) and str(domain) in bridges and vlan not in own:
                 reader.bad((*at, "access"), f"VLAN {vlan[:20]} is not in the bridge", "R1")
             others = [name for name, vlans in bridges.items() if name != str(domain) and vlans.get(vlan)]
@@ -343,7 +345,8 @@ def _sessions(reader: Reader, vrf: str) -> None:
         row = reader.at(*bgp, "neighbor", name)
         group = ("peer-group", str(row.get("peer-group", "")))
         if group[1] and group[1] not in reader.at(*bgp, "peer-group"):
-            text = f"peer-group '{group[1][:60]}' of neighbor {name} is not in the file"
+            near = meant(group[1], frozenset(map(str, reader.at(*bgp, "peer-group"))))
+            text = f"peer-group '{group[1][:60]}' of neighbor {name} is not in the file{near}"
             reader.bad((*bgp, "neighbor", str(name), "peer-group"), text, "R1")
         both = [(*bgp, "neighbor", str(name)), *([(*bgp, *group)] if group[1] else [])]
         merged = [reader.at(*it) for it in both]
@@ -407,8 +410,32 @@ def _sessions(reader: Reader, vrf: str) -> None:
             keeps_next_hop=False if any(_next_hop_self(reader, it, "l2vpn-evpn") for it in both) else None,
             sets_next_hop=any(_next_hop_self(reader, it, "ipv4-unicast") for it in both),
         )
+        session = replace(session, **_of_group(reader, (*bgp, *group), row)) if group[1] else session
         ports = ("",) if numbered else folded_ports(str(name))
         reader.device.sessions.extend(replace(session, interface=port) for port in ports)
+
+
+_SETTINGS: Final = {
+    "remote-as": "remote-as",
+    "update-source": "update-source",
+    "multihop-ttl": "ebgp-multihop",
+    "passive-mode": "passive",
+    "ttl-security": "ttl-security",
+    "bfd": "bfd",
+    "local-as": "local-as",
+    "shutdown": "shutdown",
+    "timers": "timers",
+}
+"""NVUE's key of a neighbour's setting to the word of EOS, by which a session knows it."""
+
+
+def _of_group(reader: Reader, group: tuple[str, ...], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a neighbour's peer group is, and what it takes from there; `row`: what the neighbour states itself."""
+    taken = [key for key in _SETTINGS if key in reader.at(*group) and key not in row]
+    return {
+        "group_where": reader.where(*group),
+        "inherited_where": tuple((_SETTINGS[key], reader.where(*group, key)) for key in taken),
+    }
 
 
 def _next_hop_self(reader: Reader, path: tuple[str, ...], family: str) -> bool:

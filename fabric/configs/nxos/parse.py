@@ -11,19 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from fabric.configs.model import (
-    Binding,
-    BufferProfile,
-    Curve,
-    Device,
-    Limit,
-    Pool,
-    Scheduler,
-    Watchdog,
-    Where,
-    Wred,
-    name_of_file,
-)
+from fabric.configs.file_names import name_of_file
+from fabric.configs.model import Binding, BufferProfile, Curve, Device, Limit, Pool, Scheduler, Watchdog, Where, Wred
 from fabric.configs.nxos.classes import (
     OWN_CLASSES,
     ClassMap,
@@ -216,7 +205,8 @@ def _misdirected(reader: TextReader, system: list[Line]) -> None:
 
 def _known(reader: TextReader, line: Line, name: str, known: object, root: Where = ()) -> None:
     if isinstance(known, dict) and name not in known:
-        reader.defect(line, "service-policy", f"policy '{name[:40]}' is not in the file", "R1", root)
+        near = meant(name, frozenset(map(str, known)))
+        reader.defect(line, "service-policy", f"policy '{name[:40]}' is not in the file{near}", "R1", root)
 
 
 def _queues(reader: TextReader, policy: Line, name: str, numbered: dict[str, int | None]) -> dict[int, Binding]:

@@ -20,6 +20,7 @@ from fabric.configs.running_config.reader import (
     Line,
     TextReader,
     Timers,
+    note_target,
     numbers,
     read_address,
     read_gateway,
@@ -40,7 +41,7 @@ from fabric.configs.running_config.requirements import (
 )
 from fabric.configs.running_config.routes import read_source_checks, read_static_routes
 from fabric.configs.running_config.vlans import check_vlans, needs_no_switchport, note_vlans
-from fabric.configs.text.spelling import is_address
+from fabric.configs.text.spelling import is_address, meant
 
 _MAX_VLAN: Final = 4094
 _MAX_VNI: Final = 16_777_215
@@ -263,7 +264,7 @@ def _nve(reader: TextReader, vnis: list[Vni]) -> None:
                 vni.in_tunnel = True
             if match[2] and not routed:
                 text = f"no 'vrf context' has 'vni {match[1]}', which 'associate-vrf' says is the VNI of a VRF"
-                reader.defect(child, f"nve1|member vni {match[1]}", text, "R1", known[0].where if known else ())
+                reader.defect(child, f"nve1|member vni {match[1]}", text, "R1")
             if not known and "associate-vrf" not in child.text:
                 vnis.append(Vni(match[1], at, targets_where=at))
             replicated = child.has(r"ingress-replication protocol (?:bgp|static)|mcast-group .*") or everywhere
@@ -277,6 +278,8 @@ def _nve(reader: TextReader, vnis: list[Vni]) -> None:
         line.accept(r"description .*|advertise virtual-rmac|global .*")
 
 
+_SETTINGS: Final = {"transport": "passive"}
+"""First word of a neighbour's line to the word that EOS and FRR have for the setting."""
 _DIRECT: Final = 2
 """`disable-connected-check`: the loopback of a neighbour on the same cable is reached without `ebgp-multihop`."""
 
@@ -352,7 +355,8 @@ def _check_templates(reader: TextReader, block: Line) -> None:
         for line in (line for part in (neighbor, *families) for line in part.children):
             match = re.match(r"inherit (peer|peer-session|peer-policy) (\S+)", line.text)
             if match and (match[1], match[2]) not in defined:
-                text = f"template {match[1]} '{match[2][:40]}' is not in the file"
+                near = meant(match[2], frozenset(name for kind, name in defined if kind == match[1]))
+                text = f"template {match[1]} '{match[2][:40]}' is not in the file{near}"
                 reader.defect(line, f"router bgp|{neighbor.text}", text, "R1")
 
 
@@ -381,8 +385,14 @@ def _instance(reader: TextReader, block: Line, vrf: str, templates: dict[str, Ne
 
 
 def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf: str = "") -> Neighbor:
-    where = ("router bgp", *((vrf,) if vrf else ()), f"neighbor {name}")
+    kind = block.text.rpartition(f" {name}")[0] if block.text.startswith("template ") else "neighbor"
+    where = ("router bgp", *((vrf,) if vrf else ()), f"{kind} {name}")
     peer = Neighbor(reader.note(block, *where))
+    for line in block.children:
+        setting = _SETTINGS.get(line.text.split(" ")[0], line.text.split(" ")[0])
+        peer.places[setting] = reader.note(line, *where, setting)
+    if " remote-as " in block.text:
+        peer.places["remote-as"] = peer.where
     for line, match in block.find(r"remote-as (\S+)"):
         peer.asn = match[1]
         reader.note(line, *where)
@@ -453,7 +463,7 @@ def _targets(reader: TextReader, block: Line, vnis: list[Vni]) -> None:
                 vni.imports, vni.exports = stated.imports, stated.exports
                 vni.imports_nothing, vni.exports_nothing = stated.imports_nothing, stated.exports_nothing
                 vni.distinguisher, vni.distinguisher_where, vni.instance = distinguisher, rd_where, True
-                vni.targets_where = stated.targets_where
+                vni.targets_where, vni.target_where = stated.targets_where, stated.target_where
 
 
 def _read_targets(reader: TextReader, block: Line, vni: Vni, pattern: str, *where: str) -> None:
@@ -465,6 +475,7 @@ def _read_targets(reader: TextReader, block: Line, vni: Vni, pattern: str, *wher
         ways |= {"import", "export"} if way == "both" else {way}
         if target:
             vni.targets_where = at
+            note_target(reader, line, vni, match[1], match[2], *at)
         vni.imports |= target if way != "export" else set()
         vni.exports |= target if way != "import" else set()
     if ways:

@@ -12,7 +12,7 @@ from typing import Final
 
 from fabric.configs.filters import PROTOCOLS, Filter, FilterRule, FilterUse, dscp_of, network_of, span
 from fabric.configs.running_config.reader import Line, TextReader, numbers
-from fabric.configs.text.spelling import is_number
+from fabric.configs.text.spelling import is_number, meant
 
 _RULE: Final = re.compile(r"(?:(\d+) )?(permit|deny) (\S+) (.+)")
 _GROUP: Final = re.compile(r"(?:ip access-group|ip port access-group) (\S+) (in|out)")
@@ -40,7 +40,7 @@ def read_filters(reader: TextReader) -> None:
             at = reader.note(line, "interface", name[1], line.text)
             device.filter_uses[f"{name[1]} {match[2]}"] = FilterUse(name[1], match[2] == "in", match[1], at)
             if match[1] not in lists:
-                text = f"access list '{match[1][:40]}' is not in the file"
+                text = f"access list '{match[1][:40]}' is not in the file{meant(match[1], frozenset(lists))}"
                 reader.defect(line, f"{name[1]}|{line.text}", text, "R1")
             elif match[1] not in device.filters:
                 device.filters[match[1]] = _filter(reader, lists[match[1]], match[1])
@@ -167,7 +167,9 @@ def _entry(reader: TextReader, block: Line, lists: dict[str, Line], name: str) -
     rules: list[FilterRule] = []
     for word in named_:
         if word not in lists:
-            reader.defect(block, block.text, f"access list '{word[:40]}' is not in the file", "R1")
+            reader.defect(
+                block, block.text, f"access list '{word[:40]}' is not in the file{meant(word, frozenset(lists))}", "R1"
+            )
             continue
         for rule in _filter(reader, lists[word], word).rules:
             rule.unread = rule.unread if rule.permit else rule.unread or "deny of an entry"

@@ -109,7 +109,8 @@ def _prefix(reader: TextReader, line: Line, found: Policies, name: str, words: t
     number, action, text, equal, low, high = words
     entries: list[PrefixEntry] = found.prefix_lists.setdefault(name, [])
     at = int(number[:9]) if number else 5 + 5 * len(entries)
-    entry = prefix_entry(action == "permit", text or "", equal or low, equal or high, at)
+    where = reader.note(line, "ip prefix-list", name, str(at))
+    entry = prefix_entry(action == "permit", text or "", equal or low, equal or high, at, where)
     if entry is None:
         reader.defect(line, f"ip prefix-list {name}", f"'{(text or '')[:40]}' is no IPv4 prefix")
     else:

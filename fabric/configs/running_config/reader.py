@@ -14,7 +14,7 @@ from typing import Final
 
 from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.filters import dscp_of
-from fabric.configs.identity import NOTHING, Gateway, Stated
+from fabric.configs.identity import NOTHING, Gateway, Stated, Vni
 from fabric.configs.model import Defect, Device, Lag, Meant, Place, Port, QosMap, Session, Unread, Vlan, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.banners import BLANKS, banner_end, ends_of, rows_of
@@ -335,6 +335,10 @@ class BgpNeighbor:
     ttl_security: Stated = NOTHING
     max_prefixes: Stated = NOTHING
     passive: bool = False
+    places: dict[str, Where] = field(default_factory=dict)
+    """Words of a setting to the place of its line."""
+    group_where: Where = ()
+    inherited_where: tuple[tuple[str, Where], ...] = ()
 
     def over(self, group: BgpNeighbor | None) -> BgpNeighbor:
         """The neighbour with what its group states and it does not."""
@@ -363,6 +367,9 @@ class BgpNeighbor:
             self.ttl_security or group.ttl_security,
             self.max_prefixes or group.max_prefixes,
             self.passive or group.passive,
+            self.places,
+            group.where,
+            tuple(it for it in group.places.items() if it[0] not in self.places),
         )
 
     def _replaces(self, its: Use) -> bool:
@@ -418,12 +425,20 @@ def session_of(
         local_as=peer.local_as,
         ttl_security=peer.ttl_security,
         max_prefixes=peer.max_prefixes,
+        group_where=peer.group_where,
+        inherited_where=peer.inherited_where,
     )
 
 
 def seconds_of(reader: TextReader, line: Line, keepalive: str, hold: str) -> tuple[int | None, int | None]:
     """Keepalive and hold time of a session; the field of the hold time has 16 bits (RFC 4271 section 4.2)."""
     return reader.number(line, keepalive, 0, 65_535, "keepalive"), reader.number(line, hold, 0, 65_535, "hold time")
+
+
+def note_target(reader: TextReader, line: Line, vni: Vni, way: str, target: str, *where: str) -> None:
+    """Remember the line of a route target; `way`: 'import', 'export' or 'both'."""
+    for side in ("import", "export") if way == "both" else (way,):
+        vni.target_where[side, target] = reader.note(line, *where, side, target)
 
 
 def description_of(interface: Line) -> str:

@@ -12,6 +12,7 @@ from typing import Final, cast
 from fabric.configs.identity import Gateway, Stated, Vni, canonical_mac, cluster_of
 from fabric.configs.model import Device, Where
 from fabric.configs.sonic.rows import Fields, Rows
+from fabric.configs.text.spelling import meant
 
 _MAC: Final = re.compile(r"[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}")
 """Type mac-address of ietf-yang-types, which sonic-yang-models use."""
@@ -56,7 +57,12 @@ def read_identity(rows: Rows, device: Device) -> None:
     for key, where, fields in rows.rows("VXLAN_TUNNEL_MAP"):
         tunnel = key.partition("|")[0]
         if tunnel not in device.tunnels:
-            rows.defect("R1", where, f"VXLAN_TUNNEL_MAP|{key}", f"VXLAN_TUNNEL '{tunnel[:40]}' is not in the file")
+            rows.defect(
+                "R1",
+                where,
+                f"VXLAN_TUNNEL_MAP|{key}",
+                f"VXLAN_TUNNEL '{tunnel[:40]}' is not in the file{meant(tunnel, frozenset(device.tunnels))}",
+            )
         vlan = str(fields.get("vlan", ""))
         if "vni" in fields and not any(it.number == str(fields["vni"]) for it in found.routed_vnis):
             found.vnis.append(Vni(str(fields["vni"]), where, vlan.removeprefix("Vlan")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, cast
 
+from fabric.configs.file_names import name_of_file
 from fabric.configs.identity import NOTHING, Stated
 from fabric.configs.model import (
     Binding,
@@ -27,7 +28,6 @@ from fabric.configs.model import (
     Watchdog,
     WatchdogCapability,
     Wred,
-    name_of_file,
 )
 from fabric.configs.sonic.identity import read_identity
 from fabric.configs.sonic.musts import check_musts

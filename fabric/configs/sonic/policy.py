@@ -106,6 +106,7 @@ def _sets(rows: Rows, found: Policies) -> None:
             low if dots else None,
             high or None,
             int(number) if is_number(number) else 0,
+            where,
         )
         if entry is not None and is_number(number):
             found.prefix_lists.setdefault(name, []).append(entry)
@@ -191,7 +192,10 @@ def read_targets(rows: Rows, device: Device) -> None:
     for key, where, fields in rows.rows("BGP_GLOBALS_EVPN_VNI"):
         vni = by_number.get(key.rpartition("|")[2])
         if vni is None:
-            rows.defect("R1", where, f"BGP_GLOBALS_EVPN_VNI|{key}"[:120], "names a VNI that no VLAN and no VRF has")
+            root = found.unnamed_vni({it.rpartition("|")[2] for it in rows.keys("BGP_GLOBALS_EVPN_VNI")})
+            text = "names a VNI that no VLAN and no VRF has"
+            rows.defect("R1", where, f"BGP_GLOBALS_EVPN_VNI|{key}"[:120], text, root)
+            found.loose_where[key.rpartition("|")[2]] = where
             continue
         vni.distinguisher = str(fields.get("route-distinguisher", ""))
         vni.distinguisher_where = (*where, "route-distinguisher")

@@ -27,6 +27,17 @@ _OF_FRRCFGD: Final = (
     *("auth_password", "bfd", "passive_mode"),
 )
 """Fields of a neighbour that bgpcfgd's templates do not look at."""
+_SETTINGS: Final = {
+    "asn": "remote-as",
+    "local_addr": "update-source",
+    "ebgp_multihop": "ebgp-multihop",
+    "ttl_security_hops": "ttl-security",
+    "local_asn": "local-as",
+    "bfd": "bfd",
+    "passive_mode": "passive",
+    "admin_status": "shutdown",
+}
+"""Field of a neighbour or a group to the word of EOS, by which a session knows it."""
 _MOST_HOPS: Final = 255
 """`ebgp_multihop` without a TTL (FRR, BGP: neighbor ebgp-multihop)."""
 
@@ -121,6 +132,11 @@ def _sessions(rows: Rows, device: Device) -> None:
             if managed
             else NOTHING,
         )
+        if group is not None:
+            named = (f"{vrf or _DEFAULT_VRF}|{of_group}", of_group)
+            at = next(rows.where("BGP_PEER_GROUP", it) for it in named if it in groups)
+            taken = tuple((word, (*at, it)) for it, word in _SETTINGS.items() if it in group and it not in fields)
+            session = replace(session, group_where=at, inherited_where=taken)
         if off:
             session = replace(session, up=False, where=off[0])
         if not managed:  # the templates do not look at them

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from fabric.configs.model import Defect, Device, Leaf, Meant, Unread, Where
 from fabric.configs.sonic.schema import FREE_FIELDS, IGNORED, SCHEMA, UNJUDGED_EFFECTS, Rule
+from fabric.configs.sonic.tables import defect_of, mistyped_tables
 from fabric.configs.text.roce_effect import effect_of
-from fabric.configs.text.spelling import nearest_to, odd_characters, slip_of
+from fabric.configs.text.spelling import meant, nearest_to, odd_characters, slip_of
 
 _BRACKETS: Final = re.compile(r"\[[A-Z0-9_]+\|([^\]]*)\]")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
@@ -65,11 +66,15 @@ class Rows:
         self._asked: dict[tuple[str, str], set[str]] = {}
         self._clean: dict[str, list[tuple[str, Where, Fields]]] = {}
         self._unread: dict[str, tuple[Where, list[Leaf]]] = {}
+        meant = mistyped_tables(data)
+        for name, right in meant.items():
+            device.defects.append(defect_of(name, right, data[name]))
+            self._where.update({(right, key): (name, key) for key in data[name]})
         for name, table in data.items():
             # Dumps of the database itself write TABLE|KEY at the top (db_migrator's files do).
             head, bar, key = name.partition("|")
             rows = {key: table} if bar else table
-            self._tables.setdefault(head, {}).update(rows if isinstance(rows, dict) else {"": rows})
+            self._tables.setdefault(meant.get(head, head), {}).update(rows if isinstance(rows, dict) else {"": rows})
             if bar:
                 self._where[head, key] = (name,)
         self.brackets: dict[str, tuple[Where, str, int]] = {}
@@ -234,7 +239,9 @@ class Rows:
             names = [self._plain(part, where) for part in (text.split(",") if rule.kind == "refs" else [text])]
             for one in names:
                 if one != _NULL and one not in self._tables.get(rule.table, {}):
-                    self.defect("R1", where, name, f"{field} names {rule.table} '{one[:60]}', which is not in the file")
+                    near = meant(one, frozenset(self._tables.get(rule.table, {})))
+                    text = f"{field} names {rule.table} '{one[:60]}', which is not in the file{near}"
+                    self.defect("R1", where, name, text)
             return tuple(names) if rule.kind == "refs" else names[0]
         self.defect("R5", where, name, f"{field} '{text[:40]}' is {bad}")
         return None

@@ -14,6 +14,8 @@ from typing import Final
 from fabric.visible import hidden
 
 _CLOSE: Final = 0.88
+_LONG: Final = 8
+"""A word of so many letters may have two slips."""
 
 
 def odd_characters(text: str) -> str:
@@ -100,6 +102,7 @@ def nearest_to(word: str, known: frozenset[str]) -> str:
 
 @lru_cache(maxsize=1000)
 def meant(word: str, known: frozenset[str]) -> str:
-    """' (did you mean ...?)' for a word that has nearly all letters of a known one in their order."""
-    close = get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
+    """' (did you mean ...?)' for a slip of a known word, or one that has nearly all of its letters in their order."""
+    slip = slip_of(word, known) or (slip_of(word, known, 2) if len(word) >= _LONG else "")
+    close = [slip] if slip else get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
     return f" (did you mean '{close[0]}'?)" if close else ""

@@ -7,9 +7,9 @@ from ipaddress import IPv4Network, ip_address, ip_network
 from typing import Final
 
 from fabric.configs.interface_address import interface_of
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Where
 from fabric.configs.text.spelling import is_address, prefix_of
-from fabric.validate.checks.base import Check, E, Found, check, named
+from fabric.validate.checks.base import Check, E, Evidence, Found, check, named
 from fabric.validate.checks.identity import address_roots, stated, vtep_address
 from fabric.validate.facts import Facts
 from fabric.validate.originated import dropped_by, has_route, lets
@@ -68,10 +68,11 @@ def V7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 named(found.vtep.where),
                 text,
                 (
-                    *((stated(device, dropped[0], dropped[1]),) if dropped is not None else ()),
+                    *(_dropping(device, *dropped, address) if dropped is not None else ()),
                     stated(device, address, found.vtep.where),
                     stated(device, device.asn, found.asn_where),
                 ),
+                root=(device.name, found.vtep.where),
                 rests_on=address_roots(device, address),
                 fix=advertise(device, length) if _holds(device, length) and not (dropped or vrf) else None,
             )
@@ -86,8 +87,16 @@ def _not_redistributed(device: Device, address: str) -> Iterator[Found]:
         device.name,
         named(device.identity.vtep.where),
         f"route-map {policy[0]} of redistribute connected drops {address}, and no network statement has it",
-        (stated(device, policy[0], policy[1]), stated(device, address, device.identity.vtep.where)),
+        (*_dropping(device, *policy, address), stated(device, address, device.identity.vtep.where)),
+        root=(device.name, device.identity.vtep.where),
     )
+
+
+def _dropping(device: Device, name: str, where: Where, address: str) -> list[Evidence]:
+    """Where a route map is applied that drops an address: first the lines of prefix lists that make it do so."""
+    policies = device.identity.policies
+    lines = policies.lines_for(policies.route_maps.get(name, ()), IPv4Network(address))
+    return [stated(device, name, it) for it in (*lines, where)]
 
 
 def _interface(device: Device, address: str) -> str:

@@ -16,6 +16,7 @@ from fabric.validate.checks.peers import near_address, other_end, sessions
 from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.facts import Facts
 from fabric.validate.interfaces import interfaces_of
+from fabric.validate.peer_groups import group_to_change
 from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import activate, open_session, send_from, set_asn, set_remote_as, set_session
 from fabric.validate.sessions import needs_ttl
@@ -58,25 +59,29 @@ def _expected(facts: Facts, device: Device, peer: Device) -> tuple[str, str]:
 )
 def P7(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Where the other end expects a loopback; a file that states none of its sessions' sources leaves it open."""
-    for device, session, peer in _between_loopbacks(facts):
-        interface, address = _expected(facts, device, peer)
-        if session.source and not session.local_address and device.addresses:
+    every = [(*row, *_expected(facts, row[0], row[2])) for row in _between_loopbacks(facts)]
+    for device, session, peer, interface, address in every:
+        if session.local_address:
+            continue
+        asking = [it for near, it, _, own, _ in every if near is device and own == interface and not it.local_address]
+        group = group_to_change(device, session, "update-source", asking, missing=not session.source)
+        if session.source and device.addresses:
             yield Found(
                 device.name,
                 named(session.where),
                 f"the session to {session.address} is sent from {session.source}, which has no address",
                 (shows(device, session.where, "", session.source),),
-                fix=send_from(device, session, interface, address) if interface else None,
+                fix=send_from(device, session, interface, address, group) if interface else None,
             )
             continue
-        if session.source or session.local_address or not interface:
+        if session.source or not interface:
             continue
         yield Found(
             device.name,
             named(session.where),
             f"the session to {session.address} has no update-source, and {peer.name} expects {address}",
             (shows(device, session.where, "", session.address),),
-            fix=send_from(device, session, interface, address),
+            fix=send_from(device, session, interface, address, group),
         )
 
 
@@ -92,9 +97,12 @@ def P7(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
 )
 def P8(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Both AS numbers are known, and they differ."""
-    for device, session, peer in _between_loopbacks(facts):
+    every = list(_between_loopbacks(facts))
+    for device, session, peer in every:
         if session.hops != 1 or not session.asn or session.asn == device.asn:
             continue
+        asking = [it for near, it, _ in every if near is device and it.hops == 1]
+        group = group_to_change(device, session, "ebgp-multihop", asking, missing=True)
         adjacent = any(a[0] == device.name and b[0] == peer.name for a, b in facts.peers.items())
         hops = _ADJACENT_HOPS if adjacent else _DISTANT_HOPS
         lines = {
@@ -108,7 +116,7 @@ def P8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             named(session.where),
             f"the session to {session.address} has no ebgp-multihop, and that address of {peer.name} is a loopback",
             (shows(device, session.where, "", session.address),),
-            fix=set_session(device, session, "ebgp-multihop", str(hops), lines),
+            fix=set_session(device, session, "ebgp-multihop", str(hops), lines, group),
         )
 
 
@@ -247,13 +255,17 @@ def P10(facts: Facts) -> Iterator[Found]:  # noqa: N802
         back = other_end(facts, device, session, peer)
         if back is None or back.families is None or "ipv4" not in back.families:
             continue
+        mine = [it for near, it, _ in sessions(facts) if near is device]
+        lacking = [it for it in mine if it.families is not None and "ipv4" not in it.families]
+        group = group_to_change(device, session, "activate", lacking, missing=True)
         yield Found(
             device.name,
             named(session.where),
             f"IPv4 unicast is not activated towards {session.neighbor}, {peer.name} has it",
             (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor)),
             W if is_loopback(_owner(facts, peer, session.address)) else E,
-            fix=activate(device, session, "ipv4"),
+            rests_on=[(device.name, session.group_where)] * bool(session.group_where),
+            fix=activate(device, session, "ipv4", group),
         )
 
 
@@ -272,6 +284,9 @@ def P11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device, session, peer in sessions(facts):
         if session.states_asn or not device.asn:
             continue
+        alike = [it for near, it, far in sessions(facts) if near is device and far.asn == peer.asn]
+        asking = [it for it in alike if not it.states_asn]
+        group = group_to_change(device, session, "remote-as", asking, missing=True)
         rests: list[Root] = [(peer.name, it.where) for it in peer.sessions if _owner(facts, device, it.address)]
         yield Found(
             device.name,
@@ -280,7 +295,7 @@ def P11(facts: Facts) -> Iterator[Found]:  # noqa: N802
             (shows(device, session.where, "", session.neighbor),),
             rests_on=rests,
             within=[(device.name, session.where)],
-            fix=set_remote_as(device, session, peer.asn) if peer.asn else None,
+            fix=set_remote_as(device, session, peer.asn, group) if peer.asn else None,
         )
 
 
@@ -319,13 +334,17 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         shown = f" ('{owner.asn}')" if owner.asn else ""
         who, number = next(((device.name, it.asn) for device, it in its if it.asn), (its[0][0].name, ""))
+        whole = bool(owner.sessions) or owner.capabilities.own_asn_is_a_value
+        begin = (
+            f"no AS number is stated{shown}" if whole else "BGP is not in the file, with its neighbours and networks"
+        )
         yield Found(
             owner.name,
             named(where),
-            f"no AS number is stated{shown}, and {who} expects {number or 'one'}",
+            f"{begin}, and {who} expects AS {number}" if number else f"{begin}, and {who} expects one",
             (shows(owner, where, "", owner.asn or "missing"),),
             rests_on=[(device.name, session.where) for device, session in its],
-            fix=set_asn(owner, number) if number else None,
+            fix=set_asn(owner, number) if number and whole else None,  # a number alone brings no neighbour back
         )
 
 
@@ -486,14 +505,21 @@ def P24(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device, session, peer in sessions(facts):
         back = other_end(facts, device, session, peer)
         if back is not None and session.bfd and not back.bfd:
+            group = group_to_change(peer, back, "bfd", _without_bfd(facts, peer), missing=True)
             lines = {"eos": "bfd", "nxos": "bfd", "nvue": "bfd enable on", "sonic": "bfd true"}
             yield Found(
                 peer.name,
                 named(back.where),
                 f"the session to {back.neighbor} has no BFD, and {device.name} has it",
                 (shows(peer, back.where, "", back.neighbor), shows(device, session.where, "bfd", "on")),
-                fix=set_session(peer, back, "BFD", "on", lines),
+                fix=set_session(peer, back, "BFD", "on", lines, group),
             )
+
+
+def _without_bfd(facts: Facts, device: Device) -> list[Session]:
+    """Sessions of a switch without BFD, to which the other end has it."""
+    ends = (other_end(facts, far, it, device) for far, it, near in sessions(facts) if near is device and it.bfd)
+    return [back for back in ends if back is not None and not back.bfd]
 
 
 @check(

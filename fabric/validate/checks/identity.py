@@ -15,7 +15,9 @@ from fabric.validate.checks.base import Check, E, Evidence, Found, Root, W, chec
 from fabric.validate.checks.peers import sessions
 from fabric.validate.disagreement import UNDECIDED, changed, claims, told_apart
 from fabric.validate.facts import Facts
-from fabric.validate.remedies import set_field
+from fabric.validate.meant_addresses import claimed, own_loopback, readdressed
+from fabric.validate.remedies import Fix, set_field
+from fabric.validate.routing_fixes import set_asn, set_router_id, set_vtep_source
 
 Holder = tuple[Device, Stated]
 
@@ -64,8 +66,11 @@ def _twice(
     what: str,
     value: Callable[[Device], object],
     is_rightful: Callable[[Device], bool] | None = None,
+    change: Callable[[Device], Fix | None] = lambda _: None,
 ) -> Found:
-    """One finding for all switches that share a value, at the last of those whose it is not by their other lines."""
+    """One finding for all switches that share a value, at the last of those whose it is not by their other lines;
+    `change`: what gives such a switch its own one.
+    """
     wrong = told_apart(
         group,
         (lambda it: bool(changed(facts, it[0], value)), lambda it: is_rightful is not None and not is_rightful(it[0])),
@@ -78,6 +83,7 @@ def _twice(
         named(item.where),
         f"{what} {item.value} is also that of {others}" + ("" if wrong else f"; {UNDECIDED}"),
         tuple(stated(holder, one.value, one.where, f"{holder.name} {what}") for holder, one in reversed(group)),
+        fix=change(device) if wrong else None,
     )
 
 
@@ -109,7 +115,8 @@ def I1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     for group in (group for of_vrf in holders.values() for group in _shared(of_vrf)):
         address = group[0][1].value
         if not (paired(it for it, _ in group) and all(address in _sources(it) for it, _ in group)):
-            yield _twice(facts, group, "address", partial(_owns, address), partial(_is_rightful, facts, address))
+            rightful, change = partial(_is_rightful, facts, address), partial(_own_address, facts, address)
+            yield _twice(facts, group, "address", partial(_owns, address), rightful, change)
 
 
 def _extended(device: Device, name: str) -> bool:
@@ -139,7 +146,41 @@ def I2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for group in _shared(holders):
         devices = [device for device, _ in group]
         if not paired(devices) and not all(_owns(group[0][1].value, it) for it in devices):
-            yield _twice(facts, group, "VTEP address", vtep_address, partial(_owns, group[0][1].value))
+            owns = partial(_owns, group[0][1].value)
+            yield _twice(facts, group, "VTEP address", vtep_address, owns, partial(vtep_at_loopback, facts))
+
+
+def _own_address(facts: Facts, address: str, device: Device) -> Fix | None:
+    """The address of a port by the other end of its link, or of a loopback by the router ID."""
+    names = [name for name, its in device.addresses.items() for it in its if str(interface_of(it).ip) == address]
+    if len(names) == 1 and not is_loopback(names[0]):
+        return readdressed(facts, device, names[0])
+    return claimed(facts, device, address)
+
+
+def vtep_at_loopback(facts: Facts, device: Device) -> Fix | None:
+    """The switch's own loopback as the source of its tunnel."""
+    name, address = own_loopback(facts, device)
+    if name and device.identity.vtep.value == device.identity.router_id.value != address:
+        return claimed(facts, device, address)  # the loopback is the one that differs
+    return set_vtep_source(device, name, address) if name else None
+
+
+def _router_id(device: Device) -> str:
+    return device.identity.router_id.value
+
+
+def _id_of_loopback(facts: Facts, device: Device) -> Fix | None:
+    """The address of the switch's own loopback as its router ID."""
+    address = own_loopback(facts, device)[1]
+    return set_router_id(device, address) if address and ":" not in address else None
+
+
+def _expected_asn(facts: Facts, device: Device) -> Fix | None:
+    """The AS number that all neighbours of a switch expect, where the language states it as a value."""
+    numbers = {session.asn for _, session, peer in sessions(facts) if peer is device and session.asn}
+    asn = numbers.pop() if len(numbers) == 1 else device.asn
+    return set_asn(device, asn) if asn != device.asn and device.capabilities.own_asn_is_a_value else None
 
 
 def address_places(device: Device, address: str) -> list[Root]:
@@ -174,7 +215,8 @@ def I3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where it is stated."""
     for group in _shared((device, device.identity.router_id) for device in facts.devices):
         address = group[0][1].value
-        found = _twice(facts, group, "router ID", lambda it: it.identity.router_id.value, partial(_owns, address))
+        value, change = _router_id, partial(_id_of_loopback, facts)
+        found = _twice(facts, group, "router ID", value, partial(_owns, address), change)
         yield replace(found, rests_on=tuple(place for device, _ in group for place in address_places(device, address)))
 
 
@@ -237,7 +279,8 @@ def I5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         internal = any(it.asn == device.asn for device in devices for it in device.sessions)
         loops = any(not any(it.allows_own_as for it in device.sessions) for device in devices)
         if set.intersection(*external) and not internal and loops and not paired(devices):
-            yield _twice(facts, group, "AS number", lambda it: it.asn, lambda it: it.name in expected)
+            change = partial(_expected_asn, facts)
+            yield _twice(facts, group, "AS number", lambda it: it.asn, lambda it: it.name in expected, change)
 
 
 @check(

@@ -115,7 +115,10 @@ def _why(reach: Reachability, end: End, other: End) -> tuple[str, Device, tuple[
             for clause in by.identity.policies.route_maps.get(use.name, ())
             if it is by
         ]
-        return f"{which} drops it", by, (*rows, *clauses)
+        own = by.identity.policies
+        its = [use for it, use in policies if it is by]
+        lines = [place(by, at) for use in its for at in own.lines_for(own.clauses(use) or (), address)]
+        return f"{which} drops it", by, (*dict.fromkeys(lines), *rows, *clauses)
     return "no neighbour announces it", end.device, ()
 
 

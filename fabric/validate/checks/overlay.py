@@ -8,70 +8,28 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fabric.configs.identity import Vni
-from fabric.configs.model import Device, Session
+from fabric.configs.model import Device, Session, Where
 from fabric.validate.checks.base import Check, E, Found, W, check, named
 from fabric.validate.checks.gateways import gateways_of
-from fabric.validate.checks.identity import address_roots, is_loopback, paired, stated, vtep_address
+from fabric.validate.checks.identity import address_roots, is_loopback, paired, stated, vtep_address, vtep_at_loopback
 from fabric.validate.checks.peers import other_end, same_policies, sessions
 from fabric.validate.disagreement import UNDECIDED, changed, contradicts_itself, is_unusual, same_vni, told_apart
 from fabric.validate.facts import Facts
 from fabric.validate.interfaces import interfaces_of
-from fabric.validate.routing_fixes import activate, send_targets, set_vtep_source
+from fabric.validate.peer_groups import group_to_change
+from fabric.validate.routing_fixes import (
+    activate,
+    keep_next_hop,
+    send_targets,
+    set_distinguisher,
+    set_vtep_source,
+    start_tunnel,
+)
 
 Held = tuple[Device, Vni]
 _DIGITS: Final = re.compile(r"\d+")
 _TYPE_VXLAN: Final = 1 << 28
 """In the second number of an automatic route target (RFC 8365 section 5.1.2.1)."""
-
-
-@check(
-    "V1",
-    E,
-    "VLAN and VNI do not correspond one to one",
-    condition="on one switch no VNI has two VLANs, no VLAN two VNIs, and no VLAN with ports to hosts the VNI of a VRF",
-    consequence="the switch refuses one of the mappings, or bridges two VLANs into one segment",
-    remedy="give each VLAN its own VNI",
-    source="RFC 7348 section 4.3; SONiC HLD EVPN VXLAN (one VLAN per VNI)",
-    leads_to="V2 V3 V10 V11",
-)
-def V1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
-    """Each direction on its own."""
-    for device in facts.devices:
-        by_vni: dict[str, dict[str, Vni]] = {}
-        by_vlan: dict[str, dict[str, Vni]] = {}
-        for vni in device.identity.vnis:
-            if vni.vlan:
-                by_vni.setdefault(vni.number, {})[vni.vlan] = vni
-                by_vlan.setdefault(vni.vlan, {})[vni.number] = vni
-        yield from _of_both_kinds(device)
-        for what, other, table in (("VNI", "VLANs", by_vni), ("VLAN", "VNIs", by_vlan)):
-            for number, rows in table.items():
-                if len(rows) > 1:
-                    yield Found(
-                        device.name,
-                        named(list(rows.values())[-1].where),
-                        f"{what} {number} has {other} {', '.join(rows)}",
-                        tuple(stated(device, f"VLAN {it.vlan}, VNI {it.number}", it.where) for it in rows.values()),
-                    )
-
-
-def _of_both_kinds(device: Device) -> Iterator[Found]:
-    """A VNI that routes for a VRF and has a VLAN with ports: the switch makes one of them, and loses the other."""
-    own = device.identity
-    used = {port.vlan for port in device.ports.values() if port.vlan}
-    bridged = {it.number: it for it in own.vnis if it.vlan}
-    for vni in own.routed_vnis:
-        its = bridged.get(vni.number)
-        vlan = its.vlan if its is not None else vni.vlan if vni.vlan in used else ""
-        if vlan:
-            where = own.vlan_where.get(vlan, vni.where) if its is None else its.where
-            yield Found(
-                device.name,
-                named(vni.where),
-                f"VNI {vni.number} is that of VRF {vni.vrf}, and of VLAN {vlan}, which has ports",
-                (stated(device, f"VRF {vni.vrf}, VNI {vni.number}", vni.where), stated(device, f"VLAN {vlan}", where)),
-                within=((device.name, where),),
-            )
 
 
 @check(
@@ -82,7 +40,7 @@ def _of_both_kinds(device: Device) -> Iterator[Found]:
     consequence="its hosts on this switch are in a separate segment: they reach no host elsewhere",
     remedy="use the VNI of the other switches",
     source="RFC 8365 section 5.1.2 (VLAN-based service: VLANs may differ, the VNI may not)",
-    leads_to="V11",
+    leads_to="V11 R1",
 )
 def V2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """The switch that stands alone with its number, and those that are meant as one network with the others."""
@@ -149,7 +107,7 @@ def _named_after_another(vni: Vni, numbers: set[str]) -> bool:
 
 def _says_another(device: Device, vni: Vni, numbers: set[str]) -> bool:
     """Whether other blocks of a switch, its tunnel and EVPN, still have another switch's number, and no VLAN has it."""
-    loose = {it.number for it in device.identity.vnis if not it.vlan and not it.vrf}
+    loose = {it.number for it in device.identity.vnis if not it.vlan and not it.vrf} | {*device.identity.loose_where}
     return bool(loose & (numbers - {vni.number}))
 
 
@@ -223,15 +181,26 @@ def V3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text = f"VNI {number} {_targets(vni)}: no exchange with {names}"
             if undecided:
                 text += f", which {_targets(lost[0][1])}; {UNDECIDED}"
+            other = lost[0][1] if lost else vni
             yield Found(
                 device.name,
                 named(where),
                 text,
                 tuple(
-                    stated(it, ", ".join(sorted(one.imports | one.exports)), one.targets_where, f"{it.name} targets")
-                    for it, one in ((device, vni), *lost[:1])
+                    stated(it, ", ".join(sorted(one.imports | one.exports)), line, f"{it.name} targets")
+                    for it, one, line in (
+                        (device, vni, _odd_line(vni, other)),
+                        *((*it, it[1].targets_where) for it in lost[:1]),
+                    )
                 ),
+                root=(device.name, vni.targets_where),
             )
+
+
+def _odd_line(vni: Vni, other: Vni) -> Where:
+    """The line of a target by which a VNI does not exchange routes with another one: of what it imports first."""
+    way = "import" if not _passes(other, vni) else "export"
+    return vni.line_of(way, other.exports if way == "import" else other.imports)
 
 
 def _targets(vni: Vni) -> str:
@@ -319,6 +288,7 @@ def V4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{source.value} is no interface or address of this switch",
                 (stated(device, source.value, source.where),),
                 rests_on=address_roots(device, source.value),
+                fix=vtep_at_loopback(facts, device),
             )
 
 
@@ -367,6 +337,7 @@ def V5(facts: Facts) -> Iterator[Found]:  # noqa: N802
             named(where),
             f"{text}, and {len(found.vnis)} VNIs need it",
             (stated(device, "", where),),
+            fix=None if found.vtep_up else start_tunnel(device),
             rests_on=[(device.name, ("router bgp",)), *((device.name, it.where) for it in device.sessions if follows)],
         )
 
@@ -401,12 +372,16 @@ def V8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             and "evpn" in back.families
             and "evpn" not in session.families
         ):
+            mine = [it for near, it, _ in found if near is device]
+            lacking = [it for it in mine if it.families is not None and "evpn" not in it.families]
+            group = group_to_change(device, session, "activate", lacking, missing=True)
             yield Found(
                 device.name,
                 named(session.where),
                 f"EVPN is not activated towards {session.neighbor}, {peer.name} has it",
                 (stated(device, session.neighbor, session.where), stated(peer, back.neighbor, back.where)),
-                fix=activate(device, session, "evpn"),
+                rests_on=[(device.name, session.group_where)] * bool(session.group_where),
+                fix=activate(device, session, "evpn", group),
             )
         if "evpn" in session.families and session.extended_communities is False:
             yield Found(
@@ -455,6 +430,7 @@ def V9(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"EVPN routes towards {session.neighbor} ({peer.name}) get this switch as next hop",
                 (stated(device, session.neighbor, session.where),),
                 rests_on=[(device.name, where) for where in same_policies(device, session)],
+                fix=keep_next_hop(device, session),
             )
 
 
@@ -507,8 +483,9 @@ def V10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     wrong.name,
                     named(own.where),
                     f"VNI {own.number} has the route distinguisher {text}, as VNI {first.number} of {right.name}",
-                    tuple(stated(it, text, one.targets_where) for it, one in rows),
+                    tuple(stated(it, text, one.distinguisher_where or one.targets_where) for it, one in rows),
                     W,
+                    fix=None if _begins_with_own(wrong, text) else set_distinguisher(wrong, own),
                     rests_on=[
                         (it.name, it.identity.router_id.where)
                         for it in (device, other)
@@ -565,4 +542,4 @@ def V19(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-CHECKS: Final[tuple[Check, ...]] = (V1, V2, V3, V4, V5, V8, V9, V10, V19)
+CHECKS: Final[tuple[Check, ...]] = (V2, V3, V4, V5, V8, V9, V10, V19)

@@ -15,7 +15,10 @@ from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, lis
 from fabric.validate.disagreement import UNDECIDED, changed
 from fabric.validate.facts import Facts, Line
 from fabric.validate.interfaces import interfaces_of
-from fabric.validate.routing_fixes import send_from, set_asn, set_remote_as
+from fabric.validate.meant_addresses import of_two_ends
+from fabric.validate.peer_groups import group_to_change
+from fabric.validate.remedies import Fix
+from fabric.validate.routing_fixes import add_neighbor, send_from, set_asn, set_remote_as, start_session
 from fabric.validate.subinterfaces import apart_by_tags, of_two_subnets
 
 
@@ -74,6 +77,7 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             )
         if apart:
             continue
+        fix = of_two_ends(facts, ((wire.a.device, _addressed(wire.a)), (wire.b.device, _addressed(wire.b))))
         if bool(a) != bool(b) and all(line.device.addresses for line in (wire.a, wire.b)):
             line = wire.b if a else wire.a
             borrowed = _borrowed(line)
@@ -85,6 +89,7 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 text if borrowed else f"{line} has no address, its peer has",
                 (shows(line.device, borrowed.where or line.port.where, "", borrowed.value),),
                 E if borrowed else W,
+                fix=None if borrowed else fix,
             )
         elif a and b and not a.keys() & b.keys():
             line, its, far = (wire.a, a, b) if 4 not in a else (wire.b, b, a)
@@ -96,6 +101,7 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                     shows(end.device, _where(end), "", ", ".join(sorted(*found.values())), f"{end} address")
                     for end, found in ((line, its), (wire.b if line is wire.a else wire.a, far))
                 ),
+                fix=fix,
             )
         for version in sorted(a.keys() & b.keys()):
             ours, theirs = (list(map(interface_of, sorted(it[version]))) for it in (a, b))
@@ -108,7 +114,13 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                         shows(line.device, _where(line), "", ", ".join(map(str, found)), f"{line} address")
                         for line, found in ((wire.a, ours), (wire.b, theirs))
                     ),
+                    fix=fix,
                 )
+
+
+def _addressed(line: Line) -> str:
+    """The interface of a line's addresses: its LAG, where it is a member of one."""
+    return line.port.lag or line.port.name
 
 
 def _borrowed(line: Line) -> Stated:
@@ -171,6 +183,12 @@ def _evidence(device: Device, session: Session, field: str, value: str) -> Evide
     return shows(device, session.where, field, value)
 
 
+def _expects(device: Device, session: Session, value: str) -> Evidence:
+    """The AS number that is expected of a neighbour: its own, or that of its group."""
+    at = session.at("remote-as")
+    return _evidence(device, session, "asn", value) if at == session.where else shows(device, at, "", value)
+
+
 @check(
     "P2",
     E,
@@ -194,10 +212,7 @@ def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     peer.name,
                     named(back.where),
                     f"{device.name} expects AS {session.asn}, and local-as shows it {back.local_as.value}",
-                    (
-                        shows(peer, back.local_as.where, "", back.local_as.value),
-                        _evidence(device, session, "asn", session.asn),
-                    ),
+                    (shows(peer, back.local_as.where, "", back.local_as.value), _expects(device, session, session.asn)),
                 )
         elif session.asn and peer.asn:
             expected.setdefault(peer.name, []).append((device, session))
@@ -215,21 +230,29 @@ def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"its own AS is {peer.asn}, {others} expect {numbers}"
                 if len({device.name for device, _ in apart}) > 1
                 else f"its own AS is {peer.asn}, {others} expects {numbers}",
-                (own, *(_evidence(it, session, "asn", session.asn) for it, session in apart[:_SHOWN])),
+                (own, *(_expects(it, session, session.asn) for it, session in apart[:_SHOWN])),
                 rests_on=[(device.name, session.where) for device, session in apart],
                 fix=set_asn(peer, numbers) if peer.capabilities.own_asn_is_a_value and "," not in numbers else None,
             )
             continue
         for device, session in apart:
+            asking = _asking(facts, device, peer.asn)
+            group = group_to_change(device, session, "remote-as", asking)
             text = f"AS {session.asn} is expected, {peer.name} has {peer.asn}"
             yield Found(
                 device.name,
                 named(session.where),
                 f"{text}; {UNDECIDED}" if is_own is None else text,
-                (_evidence(device, session, "asn", session.asn), own),
+                (_expects(device, session, session.asn), own),
                 rests_on=facts.stated_at.get(session.address, []),
-                fix=None if is_own is None else set_remote_as(device, session, peer.asn),
+                fix=None if is_own is None else set_remote_as(device, session, peer.asn, group),
             )
+
+
+def _asking(facts: Facts, device: Device, asn: str) -> list[Session]:
+    """Sessions of a switch whose neighbour has this AS number, and those whose neighbour's is not known."""
+    known = {id(session): peer for near, session, peer in sessions(facts) if near is device}
+    return [it for it in device.sessions if id(it) not in known or known[id(it)].asn in {asn, ""}]
 
 
 def _not_external(facts: Facts) -> Iterator[Found]:
@@ -241,7 +264,7 @@ def _not_external(facts: Facts) -> Iterator[Found]:
         if session.external and mine and mine == theirs:
             text = f"another AS than the own {mine} is expected (external), and {peer.name} has it"
             own = shows(peer, peer.identity.asn_where, "", theirs, f"{peer.name} AS number")
-            evidence = (_evidence(device, session, "asn", "external"), own)
+            evidence = (_expects(device, session, "external"), own)
             rests = [(it.name, it.identity.asn_where) for it in (device, peer)]
             yield Found(device.name, named(session.where), text, evidence, rests_on=rests)
 
@@ -349,6 +372,8 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 E if peer.sessions else W,
                 fix=send_from(device, session, facing, wanted)
                 if facing and not (device.capabilities.tables and session.local_address == wanted)
+                else _added(device, session, peer, wanted)
+                if one_way or direct
                 else None,
                 rests_on=[
                     (peer.name, it.where)
@@ -364,6 +389,16 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 ]
                 + facts.stated_at.get(session.local_address or near, []),  # another switch has the address as well
             )
+
+
+def _added(device: Device, session: Session, peer: Device, near: str) -> Fix | None:
+    """The neighbour that a session lacks at its other end. Its lines are those of the neighbours beside it, which the
+    search has (fix/neighbors.py).
+    """
+    near = session.local_address or near
+    if not near or session.vrf or not device.asn or not any(it.up for it in peer.sessions):
+        return None
+    return add_neighbor(peer, near, device.asn, session.address, device.name)
 
 
 def _at_port(device: Device, session: Session) -> bool:
@@ -387,6 +422,10 @@ def _open_ports(facts: Facts) -> Iterator[Found]:
         )
 
 
+_OF_ALL: Final = frozenset(("shutdown", "bgp shutdown", "enable", "state"))
+"""Last words of the places that shut every session of a switch."""
+
+
 @check(
     "P6",
     E,
@@ -408,11 +447,13 @@ def P6(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 continue
             there = facts.across(device, session.interface)[1] if session.interface else ""
             if not there or (peer.name, there) in ports:
+                at = session.at("shutdown")
                 yield Found(
                     device.name,
                     named(session.where),
                     f"the session to {peer.name} ({session.neighbor}) is shut, and {peer.name} tries it",
-                    (_evidence(device, session, "", session.neighbor),),
+                    (shows(device, at, "", session.neighbor),),
+                    fix=None if session.where[-1] in _OF_ALL else start_session(device, session),
                 )
 
 

@@ -13,6 +13,7 @@ from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback, vtep_address
 from fabric.validate.disagreement import UNDECIDED
 from fabric.validate.facts import Facts
+from fabric.validate.meant_addresses import readdressed
 from fabric.validate.routing_fixes import set_address
 
 _Network = IPv4Network | IPv6Network
@@ -123,6 +124,7 @@ def _overlaps(facts: Facts, device: Device, rows: list[tuple[int, int, str, str]
                 f"{wrong[0]} has {wrong[1]}, which overlaps with {other[1]} of {other[0]}",
                 tuple(shows(device, at, "", it[1]) for at, it in zip(places, (wrong, other), strict=True)),
                 rests_on=[(device.name, device.ports[it].where) for it in (name, widest[1]) if it in device.ports],
+                fix=readdressed(facts, device, wrong[0]),
             )
         elif widest is None or network.network_address not in widest[0]:
             widest = network, name, text

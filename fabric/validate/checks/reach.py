@@ -24,6 +24,7 @@ from fabric.validate.facts import Facts
 from fabric.validate.forwarding import ForwardingPlan, Step
 from fabric.validate.reach_table import Failure, Row, meant_to_reach
 from fabric.validate.reachability import Reachability, reachability_of
+from fabric.validate.routing_fixes import remove_route
 from fabric.validate.sessions import Cause, place
 
 
@@ -130,7 +131,8 @@ def D13(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if step.static is not None and step.unresolved and (name, step.static.where) not in seen:
                 seen.add((name, step.static.where))
                 text = f"{step.unresolved}, the next hop to {step.static.prefix}, is on no interface and has no route"
-                yield Found(name, step.static.prefix, text, (_routed_by(facts, name, prefix, step),))
+                shown, device = _routed_by(facts, name, prefix, step), facts.network.devices[name]
+                yield Found(name, step.static.prefix, text, (shown,), fix=remove_route(device, step.static))
             for to in step.to:
                 static = "" if step.static is None else step.static.prefix
                 if steps[to].missing and not steps[to].unresolved and (name, to, static or prefix) not in seen:
@@ -140,6 +142,7 @@ def D13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         static or str(prefix),
                         f"packets to {static or prefix} go to {to}, which has no route to {prefix}",
                         (_routed_by(facts, name, prefix, step),),
+                        fix=None if step.static is None else remove_route(facts.network.devices[name], step.static),
                     )
 
 
@@ -163,7 +166,8 @@ def _misled(facts: Facts) -> Iterator[Found]:
                 else:
                     continue
                 shown = ", ".join((gateway, *texts))
-                yield Found(device.name, route.prefix, text, (place(device, route.where, "static route", shown),))
+                evidence = (place(device, route.where, "static route", shown),)
+                yield Found(device.name, route.prefix, text, evidence, fix=remove_route(device, route))
 
 
 _SHOWN: Final = 6

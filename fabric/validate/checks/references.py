@@ -104,7 +104,9 @@ def _dangling(facts: Facts) -> Iterator[Found]:
                 system = device.capabilities.title
                 applied = all(where != clause.where for clause in clauses)
                 said = f": {system} {does} every route where it is applied" if does and applied else ""
-                text = f"{kind} {name!r} is not in the file{said}"
+                near = slip_of(name, frozenset(known[kind])) or slip_of(name, frozenset(known[kind]), 2)
+                asked = f" (did you mean '{near}'?)" if near else ""
+                text = f"{kind} {name!r} is not in the file{asked}{said}"
                 evidence = (shows(device, where, "", "", "|".join(where)),)
                 absent.setdefault((kind, name), Found(device.name, "|".join(where), text, evidence))
         yield from absent.values()
@@ -118,7 +120,7 @@ R1: Final = check(
     consequence="the object is silently absent, or the load is refused",
     remedy="correct the name, or add the object it names",
     source="sonic-yang-models leafrefs; sonic-swss qosorch.cpp l.2126 (need_retry)",
-    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P11 P22 O1 O3 V7",
+    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P10 P11 P22 O1 O3 V7 V8",
 )(_dangling)
 
 

@@ -17,7 +17,7 @@ from fabric.validate.checks.identity import vtep_address
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.reachability import reachability_of
 from fabric.validate.remedies import Fix, set_field
-from fabric.validate.routing_fixes import set_multipath
+from fabric.validate.routing_fixes import remove_route, set_multipath
 from fabric.validate.sessions import Cause
 from fabric.validate.trees import Tree
 
@@ -287,7 +287,8 @@ def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 "speeds " + ", ".join(f"{speed // 1000}G" for speed in speeds),
                 tuple(shows(line.device, line.port.where, "speed", line.port.speed_mbps) for line in up[:4]),
             )
-        if down and device.multipath is not None and device.multipath < len(up):
+        runs = bool(device.asn or device.sessions)  # without BGP the width of its ECMP is no cause: P12 speaks
+        if down and runs and device.multipath is not None and device.multipath < len(up):
             yield Found(
                 device.name,
                 "maximum-paths",
@@ -392,6 +393,7 @@ def D9(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     f"loop {_chain([*names, names[0]])}",
                     _routes(facts, tree, names),
                     root=static,
+                    fix=_without_route(facts, tree, names),
                 )
 
 
@@ -438,10 +440,19 @@ def D10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     tree.destination,
                     f"no next hop leads to a known switch; {listed(sorted(tree.ends), 4)} would deliver it",
                     _routes(facts, tree, [name]),
-                    rests_on=[
-                        (name, it.where) for it in facts.network.devices[name].routes if it.prefix == tree.destination
-                    ],
+                    rests_on=[(name, it.where) for it in _static_routes(facts, tree, name)],
+                    fix=_without_route(facts, tree, [name]),
                 )
+
+
+def _static_routes(facts: Facts, tree: Tree, name: str) -> list[StaticRoute]:
+    return [it for it in facts.network.devices[name].routes if it.prefix == tree.destination]
+
+
+def _without_route(facts: Facts, tree: Tree, names: list[str]) -> Fix | None:
+    """The only static route of these switches to a destination, taken away; where there are several, one is meant."""
+    its = [(facts.network.devices[name], it) for name in names for it in _static_routes(facts, tree, name)]
+    return remove_route(*its[0]) if len(its) == 1 else None
 
 
 @check(

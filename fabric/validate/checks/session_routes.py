@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network
 from typing import Final
 
+from fabric.configs.model import Where
+from fabric.configs.policy import Clause, Policies
+from fabric.configs.text.spelling import prefix_of
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
+from fabric.validate.checks.identity import vtep_address
 from fabric.validate.checks.peers import same_policies
 from fabric.validate.commands import quoted
 from fabric.validate.facts import Facts
 from fabric.validate.frr_fixes import in_frr
+from fabric.validate.peer_groups import group_of
 from fabric.validate.reachability import Reachability, reachability_of
 from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import set_session
@@ -68,7 +74,7 @@ def P17(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
             (shows(end.device, limit.where, "", limit.value),),
             fix=sonic
             if end.device.capabilities.tables and not in_frr(end.device, limit.where)
-            else set_session(end.device, end.session, "prefix limit", more, lines),
+            else set_session(end.device, end.session, "prefix limit", more, lines, group_of(end.session, limit.where)),
         )
 
 
@@ -97,14 +103,27 @@ def P18(facts: Facts) -> Iterator[Found]:  # noqa: N802
         which += f" (prefix-list {', '.join(lists)})" if lists else ""
         what = "EVPN routes" if it.family == "evpn" else "the routes to the VTEPs"
         way = f"{'from' if it.inbound else 'towards'} {it.other.device.name}"
+        rows = _rows_of_lists(facts, it.switches, policies, clauses)
         yield Found(
             device.name,
             named(it.by.session.where),
             f"{which} {it.effect} {what} of {listed(it.switches, _SHOWN)} {way}, other sessions have them"
             + (" as they are" if it.effect != "drops" else ""),
-            (*(place(device, use.where) for use in it.uses), *(place(device, clause.where) for clause in clauses)),
+            tuple(
+                place(device, at) for at in (*rows, *(use.where for use in it.uses), *(one.where for one in clauses))
+            ),
             rests_on=[(device.name, where) for where in same_policies(device, it.by.session)],
         )
+
+
+def _rows_of_lists(facts: Facts, switches: Iterable[str], policies: Policies, clauses: list[Clause]) -> list[Where]:
+    """Lines of prefix lists by which clauses drop the VTEP addresses of switches, each once."""
+    found: list[Where] = []
+    for name in switches:
+        device = facts.network.devices.get(name)
+        network = prefix_of(vtep_address(device)) if device is not None else None
+        found += policies.lines_for(clauses, network) if isinstance(network, IPv4Network) else []
+    return list(dict.fromkeys(found))
 
 
 CHECKS: Final[tuple[Check, ...]] = (P17, P18)

@@ -40,7 +40,8 @@ def V20(facts: Facts) -> Iterator[Found]:  # noqa: N802
             device.name,
             f"{named(vni.targets_where)}|import",
             f"VNI {vni.number} imports {first(odd)}, which no switch exports, beside {first(sorted(meant))}",
-            (stated(device, ", ".join(odd), vni.targets_where, f"{device.name} imports"),),
+            (stated(device, ", ".join(odd), vni.line_of("import", vni.imports - set(odd)), f"{device.name} imports"),),
+            root=(device.name, vni.targets_where),
             severity=W if slips else I,
         )
 

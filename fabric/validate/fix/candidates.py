@@ -7,21 +7,29 @@ and around; and, where none of these helps, any difference from the baseline.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from fabric.configs.model import Device
+from fabric.errors import InputErrors
 from fabric.validate.baseline_values import BASELINE
+from fabric.validate.blocks import Blocks, blocks_of, of_frr
 from fabric.validate.causes import Cause
+from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES
 from fabric.validate.fix import spelling
 from fabric.validate.fix.differences import differences, of_block, paired, with_address
+from fabric.validate.fix.neighbors import added
 from fabric.validate.fix.peers import Peers, Usual, change_of
-from fabric.validate.fix.state import Change, State, of_fix
+from fabric.validate.fix.state import CannotApplyError, Change, State, after, of_fix
+from fabric.validate.frr_fixes import vtysh
 from fabric.validate.manual import NOT_OF_PEERS
 
 _MOST: Final = 16
 """Candidates of one kind for one cause."""
+_POLICIES: Final = ("route-map", "prefix-list", "policy", "PREFIX", "ROUTE_MAP", "route_map", "prefix_list")
+"""Words of the places of policies."""
 _ADDRESS_OF: Final = re.compile(r"neighbor (\S+) address")
 
 
@@ -37,21 +45,22 @@ def candidates(
     """
     remedies = (of_fix(it, cause.check.remedy, now.network) for it in cause.fixes)
     of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
-    if of_rules:
-        yield True, of_rules
-    if moved := _readdressed(now, cause):
-        yield True, moved
-    if any(it.source == BASELINE for it in cause.fixes):
-        return  # a host or a port is changed back: no other value follows it
     peers = Peers(now)
+    put_back = any(it.source == BASELINE for it in cause.fixes)
+    for asked in filter(None, (of_rules, _readdressed(now, cause), _added(now, peers, cause))):
+        if old is not None and not put_back and not any(it.in_file for it in asked):  # which the switch never took
+            yield from ((True, its) for its in _as_before(now, peers, old, asked))
+        yield True, asked
+    if put_back:
+        return  # a host or a port is changed back: no other value follows it
     places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
     if old is not None:
         for changes in _grouped(now, [it for name, path in places for it in _baseline(peers, old, name, path)]):
             yield True, changes
     if further and cause.check.id in spelling.CHECKS:
         for name, path in places:
-            for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
-                yield False, _together(now, [it])
+            for its in spelling.spelled(peers, now.network.devices[name], path, cause.first):
+                yield False, _in_one(now, _together(now, its))
     # 'bgp_asn None': the remedy of its consequence P12 has the number, which the neighbours state.
     if cause.check.id == spelling.NO_VALUE:
         for result in cause.consequences:
@@ -59,7 +68,7 @@ def candidates(
             change = None if fix is None else of_fix(fix, result.check.remedy, now.network)
             if change is not None:
                 yield True, (change,)
-    if not further or cause.check.id in NOT_OF_PEERS:
+    if not further or (cause.check.id in NOT_OF_PEERS and not _of_policy(cause)):
         return
     tried = {of_rules}
     wrong = {it.root[0] for it in cause.findings} & now.network.devices.keys() or {it.device for it in cause.findings}
@@ -67,6 +76,12 @@ def candidates(
         if changes not in tried:
             tried.add(changes)
             yield False, changes
+
+
+def _of_policy(cause: Cause) -> bool:
+    """Whether a policy of routes keeps hosts apart, which neighbours of one kind have alike."""
+    words = " ".join(cause.first.root[1])
+    return cause.check.id == "V11" and any(it in words for it in _POLICIES)
 
 
 def _of_peers(
@@ -97,6 +112,47 @@ def _of_peers(
     for every in (found, [it for it in (*found, *rest) if it.path]):
         if every:
             yield _together(now, [it for it in every if it.device in wrong] or every)
+
+
+def _as_before(now: State, peers: Peers, old: Peers, rules: Sequence[Change]) -> Iterator[tuple[Change, ...]]:
+    """The statements that the rules would change, as the baseline has them: its value is the one that was meant."""
+    found: list[Change] = []
+    same = True
+    for name in dict.fromkeys(it.device for it in rules):
+        device, was = now.network.devices.get(name), old.state.network.devices.get(name)
+        if device is None or was is None or was.capabilities is not device.capabilities:
+            continue
+        try:
+            own, will = peers.blocks(device), _after(now, device, [it for it in rules if it.device == name])
+        except (CannotApplyError, InputErrors):
+            continue
+        touched = [
+            (*path, head) for path in {**own, **will} for head in _changed(own.get(path, {}), will.get(path, {}))
+        ]
+        for group in differences(device, own, old.blocks(was), BASELINE):
+            if any((*it.path, it.head)[: len(line)] == line for it in group for line in touched):
+                found += _bound(now, group)
+                same &= all(will.get(it.path, {}).get(it.head) == it.new for it in group)
+    if found:
+        yield tuple(replace(it, source=BASELINE) for it in rules) if same else tuple(found)
+
+
+def _after(now: State, device: Device, changes: Sequence[Change]) -> Blocks:
+    """The blocks of a switch after changes. Raises: CannotApplyError, InputErrors."""
+    texts: dict[str, str] = {}
+    for it in changes:
+        file = now.file_of(it)
+        texts[file] = after(texts.get(file) or now.text(file), it, device, file)
+    found = blocks_of(device, texts.get(device.file) or now.text(device.file))
+    for key, (file, _) in device.beside.items():
+        of_file = of_frr(texts.get(file) or now.text(file))
+        found.update({(key, *path): its for path, its in of_file.items()})
+    return found
+
+
+def _changed(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """Heads whose statements differ."""
+    return [it for it in dict.fromkeys((*one, *other)) if one.get(it) != other.get(it)]
 
 
 def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Iterator[Usual]:
@@ -141,9 +197,37 @@ def _readdressed(now: State, cause: Cause) -> tuple[Change, ...]:
     return tuple(found)
 
 
+def _in_one(now: State, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Changes of lines as one: what comes stands where it stood that goes, since classes of a policy have an order."""
+    first = changes[0]
+    if len(changes) < 2 or first.rows or now.network.devices[first.device].capabilities.shell_statements:
+        return changes
+    made = tuple(line for it in changes for line in it.statements)
+    command = vtysh(BETWEEN_LINES.join(made)) if first.file else BETWEEN_LINES.join(made)
+    what = "; ".join(it.what for it in changes)
+    return (replace(first, what=what, statements=made, command=command, field=changes[-1].field),)
+
+
+def _added(now: State, peers: Peers, cause: Cause) -> tuple[Change, ...]:
+    """The neighbours that the rule of the check asks for, with the lines of those beside them."""
+    found: list[Change] = []
+    for fix in cause.fixes:
+        device = now.network.devices.get(fix.device)
+        groups = [] if device is None else added(device, peers.blocks(device), fix)
+        found += [it for group in groups for it in _bound(now, group)]
+    return tuple(found)
+
+
 def _bound(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
     """Differences that belong together as changes of which none is made without the others."""
-    return tuple(replace(it, part_of=its[0].general) for it in _together(now, its))
+    changes = tuple(replace(it, part_of=its[0].general) for it in _together(now, its))
+    first = changes[0]
+    if len(changes) < 2 or not now.network.devices[first.device].capabilities.shell_statements:
+        return changes
+    made = tuple(line for it in changes for line in it.statements)  # one mapping, with those below it
+    field, value = its[0].path[-1], ", ".join(dict.fromkeys(it.value for it in changes if it.value))
+    what, command = "; ".join(made), BETWEEN_COMMANDS.join(made)
+    return (replace(first, what=what, statements=made, command=command, field=field, value=value),)
 
 
 def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:

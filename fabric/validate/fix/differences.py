@@ -60,12 +60,13 @@ def differences(device: Device, own: Blocks, before: Blocks, source: str) -> lis
         if path in before:
             found += paired(of_block(device, path, stated, before[path], source))
         elif _top(device, path, before) == path and not _is_line(path, before):
-            found += _taken_away(device, path, stated, source)
+            found += taken_away(device, path, stated, source)
     for path, stated in before.items():
         if path not in own and not _is_line(path, own):
             top = _whole(_top(device, path, own))
             heads = [Usual(device.name, path, head, None, value, source, top) for head, value in stated.items()]
-            found += heads or [Usual(device.name, path, "", None, "", source, top)]
+            whole = [] if _has_more(path, before) else [Usual(device.name, path, "", None, "", source, top)]
+            found += heads or whole
     gone, come = ({_masked(it.general) for it in found if (it.new is None) is way} for way in (True, False))
     groups: dict[tuple[str, ...], list[Usual]] = {}
     for it in found:
@@ -74,7 +75,12 @@ def differences(device: Device, own: Blocks, before: Blocks, source: str) -> lis
     return list(groups.values())
 
 
-def _taken_away(device: Device, path: Path, stated: Mapping[str, str], source: str) -> list[Usual]:
+def _has_more(path: Path, blocks: Blocks) -> bool:
+    """Whether a block has others in it, so that it is there with them."""
+    return any(len(it) > len(path) and it[: len(path)] == path for it in blocks)
+
+
+def taken_away(device: Device, path: Path, stated: Mapping[str, str], source: str) -> list[Usual]:
     """The difference that removes a block: the row of a table; a neighbour's lines in a family, because its other lines
     stay; else the line that opens the block.
     """

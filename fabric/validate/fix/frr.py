@@ -43,18 +43,24 @@ def applied(text: str, statements: Sequence[str]) -> str:
     old = nested(text).split("\n")
     new = _renumbered(old, statements[0]) if len(statements) == 1 else old
     path: tuple[str, ...] = ()
+    freed: tuple[tuple[str, ...], str, int] | None = None
     for statement in statements:
-        path = tuple(around(list(path), statement))
+        was, path = new, tuple(around(list(path), statement))
         spelled = _SHORT.get(statement, "")
         here = lines.find(new, (*path, spelled)) if spelled else None
         line = spelled if here is not None else statement
+        there = path, lines.first_word(line)
         if opens(list(path), line):
             path = (*path, line)
             new = _made(new, path)
         elif line.startswith("no "):
             new = _without(new, path, line)
+            freed = (*there, lines.first_change(was, new)) if len(new) < len(was) else freed
+            continue
         else:
             new = _with(new, path, line)
+        if freed is not None and freed[:2] == there and len(new) > len(was):
+            new, freed = lines.moved(new, lines.first_change(was, new), len(new) - len(was), freed[2]), None
     if old == rows:
         return "\n".join(new)
     found: list[str] = []  # a file without indentation stays one
@@ -112,6 +118,9 @@ def _made(rows: list[str], path: tuple[str, ...]) -> list[str]:
     if outer is None:
         return _made(_made(rows, path[:-1]), path)
     closing = next((word for start, word in _CLOSING if path[-1].startswith(start)), "exit")
+    if len(path) == 1 and (like := lines.last_alike(_inside(outer), path[0])) is not None and like.children:
+        at = _end(rows, like) + 1
+        return [*rows[:at], "!", path[0], closing, *rows[at:]]
     if len(path) == 1:
         at = next((number for number, raw in enumerate(rows) if raw.strip() in {"end", "line vty"}), len(rows))
         while at and rows[at - 1].strip() in {"", "!"}:
@@ -152,6 +161,9 @@ def _added(rows: list[str], block: Block, path: tuple[str, ...], text: str) -> l
         if path and (it.children or opens(list(path), it.text)):
             break
         at = it.last()
+    like = None if path else lines.last_alike(its, text)
+    if like is not None and len(set(text.split()[:2]) & set(like.text.split()[:2])) > 1:  # a row of a list
+        return [*rows[: _end(rows, like) + 1], text, *rows[_end(rows, like) + 1 :]]
     if not path:  # before the first block that a line of the outermost level would end
         first = next((it.row for it in its if opens([], it.text)), len(rows))
         return [*rows[:first], text, *rows[first:]]

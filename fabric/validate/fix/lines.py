@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 Path = tuple[str, ...]
@@ -16,11 +17,12 @@ Path = tuple[str, ...]
 
 _TOP: Final = re.compile(
     r"interface \S+|router bgp \S+|policy-map .*|class-map .*|qos profile \S+|system qos|evpn|vlan \d+|vrf context \S+"
-    r"|router (?:ospf|isis) \S+"
+    r"|router (?:ospf|isis) \S+|route-map \S+(?: (?:permit|deny))?(?: \d+)?|ip(?:v6)? prefix-list \S+"
+    r"|ip(?:v6)? access-list \S+(?: \S+)?|vrf (?:instance|definition) \S+|mlag configuration|vpc domain \d+|maintenance"
 )
 """Headers of blocks at the outermost level."""
 _BELOW: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    ("router bgp", re.compile(r"vrf \S+|vlan \d+|address-family .*|neighbor \S+")),
+    ("router bgp", re.compile(r"vrf \S+|vlan \d+|address-family .*|neighbor \S+|template peer\S* \S+")),
     ("policy-map", re.compile(r"class .*")),
     ("qos profile", re.compile(r"(?:uc-)?tx-queue \d+")),
     ("interface nve", re.compile(r"member vni \d+.*")),
@@ -29,7 +31,8 @@ _BELOW: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
 )
 """Start of an outermost header to the headers of blocks in it."""
 _DEEPER: Final = re.compile(r"address-family .*|neighbor \S+")
-"""Headers inside a VRF or a neighbour."""
+"""Headers inside a VRF, a neighbour or a template."""
+_OUTER: Final = ("vrf ", "neighbor ", "template ")
 _HEADS: Final = tuple(
     re.compile(text)
     for text in (
@@ -47,7 +50,7 @@ _HEADS: Final = tuple(
         r"service-policy type \S+(?: input| output)?", r"qos trust", r"switchport mode", r"vrf(?: member)?",
         r"switchport trunk allowed vlan(?! (?:add|remove) )",
         r"hostname", r"neighbor \S+ \S+", r"(?:no )?autonegotiate|(?:no )?negotiate auto",
-        r"set qos-group", r"host-reachability protocol", r"encapsulation", r"rd", r"flowcontrol \S+",
+        r"state", r"set qos-group", r"host-reachability protocol", r"encapsulation", r"rd", r"flowcontrol \S+",
     )
 )  # fmt: skip
 """Words of a line before its value: a block has one line with each. Not those of lines that add up, such as route
@@ -150,16 +153,32 @@ def applied(text: str, statements: Sequence[str], *, explicit_up: bool = False) 
     """
     rows = text.split("\n")
     path: Path = ()
+    freed: tuple[Path, str, int] | None = None
     for statement in statements:
         opened = _opened(path, statement)
-        if opened is not None:
-            path = opened
-            rows = _made(rows, path)
-        elif statement.startswith("no "):
+        old = rows
+        if statement.startswith("no ") and opened is None:
             rows = _without(rows, path, statement, explicit_up=explicit_up)
-        else:
-            rows = _with(rows, path, statement)
+            freed = (path, first_word(statement), first_change(old, rows)) if len(rows) < len(old) else freed
+            continue
+        path = opened or path
+        rows = _with(rows, path, statement) if opened is None else _made(rows, path)
+        there = (path, first_word(statement)) if opened is None else (path[:-1], first_word(statement))
+        if freed is not None and freed[:2] == there and len(rows) > len(old):
+            rows, freed = moved(rows, first_change(old, rows), len(rows) - len(old), freed[2]), None
     return "\n".join(rows)
+
+
+def first_change(old: Sequence[str], new: Sequence[str]) -> int:
+    """The first row in which two texts differ."""
+    apart = (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    return next(apart, min(len(old), len(new)))
+
+
+def moved(rows: list[str], row: int, count: int, to: int) -> list[str]:
+    """The rows with some of them at another place: what comes stands where the line stood that it replaces."""
+    rest = [*rows[:row], *rows[row + count :]]
+    return [*rest[:to], *rows[row : row + count], *rest[to:]]
 
 
 def depth(statements: Sequence[str]) -> int:
@@ -173,7 +192,7 @@ def depth(statements: Sequence[str]) -> int:
 def _opened(path: Path, text: str) -> Path | None:
     for start, pattern in _BELOW:
         if path and path[0].startswith(start) and pattern.fullmatch(text):
-            deeper = len(path) > 1 and path[-1].startswith(("vrf ", "neighbor ")) and _DEEPER.fullmatch(text)
+            deeper = len(path) > 1 and path[-1].startswith(_OUTER) and _DEEPER.fullmatch(text)
             return (*path, text) if deeper else (path[0], text)
     return (text,) if _TOP.fullmatch(text) else None
 
@@ -181,8 +200,8 @@ def _opened(path: Path, text: str) -> Path | None:
 def find(rows: Sequence[str], path: Path) -> Block | None:
     """The block at a path; None where there is none."""
     here = tree(rows)
-    for text in path:
-        found = next((it for it in here.children if it.text == text), None)
+    for text in path:  # of several with one header the last one holds
+        found = next((it for it in reversed(here.children) if it.text == text), None)
         if found is None:
             return None
         here = found
@@ -205,10 +224,22 @@ def _appended(rows: list[str], path: Path, text: str) -> list[str]:
         at = next((number for number, raw in enumerate(rows) if raw.strip() == "end"), len(rows))
         while at and not rows[at - 1].strip():
             at -= 1
+        like = last_alike(block.children, text)
+        at = at if like is None else like.last() + 1
         return [*rows[:at], text, *rows[at:]]
     indent = block.children[0].indent if block.children else block.indent + _step(rows)
     at = block.last() + 1
     return [*rows[:at], " " * indent + text, *rows[at:]]
+
+
+def last_alike(its: Sequence[Block], text: str) -> Block | None:
+    """The last line of those that begin as a line does: its list, its route map, its kind of interface."""
+    words = text.split()
+    rows = [zip(words, it.text.split(), strict=False) for it in its]
+    alike = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], row)) for row in rows]
+    most = max(alike, default=0)
+    found = (it for it, own in zip(reversed(its), reversed(alike), strict=True) if own == most > 0)
+    return next(found, None)
 
 
 def _step(rows: Sequence[str]) -> int:

@@ -31,6 +31,8 @@ _FRR: Final = "<file of FRR>"
 _SHOWN: Final = 3
 _MOST_BESIDE: Final = 8
 """A block with more blocks beside it is one of many of its kind, which have nothing to do with each other."""
+_FEW_PORTS: Final = 2
+"""With so many ports of a kind, the one beside an odd one says nothing."""
 _IDENTITY: Final = frozenset(
     ("hostname", "router-id", "bgp_asn", "local_asn", "autonomous-system", "bgp_router_id", "router_id", "mac", "rd",
      "system-mac", "src_ip", "local_addr", "ip address", "description", "name", "peer_group_name")
@@ -105,7 +107,10 @@ class Peers:
 
     def of(self, device: Device, path: Path, *, role: bool) -> list[tuple[Device, Path]]:
         """The peers of a block; `role`: only on switches that, as this one, have hosts or have none."""
-        found = self.index.get((device.language, self._general(device, path)), [])
+        found = list(self.index.get((device.language, self._general(device, path)), []))
+        if len(path) > 1 and lines.is_header(path[:-1], path[-1]):  # peers that have no line below this one
+            above = self.index.get((device.language, self._general(device, path[:-1])), [])
+            found += [(other, (*its, path[-1])) for other, its in above if path[-1] in self.blocks(other)[its]]
         return [
             (other, its)
             for other, its in found
@@ -124,7 +129,7 @@ class Peers:
             return
         for role in (True, False):
             peers = self.of(device, path, role=role)
-            its = [self.blocks(other)[there] for other, there in peers]
+            its = [self.blocks(other).get(there, {}) for other, there in peers]
             own = self.blocks(device).get(path, {})
             heads = dict.fromkeys([*own, *(it for one in its for it in one)])
             most = {head: _most(it.get(head) for it in its) for head in heads}
@@ -141,6 +146,46 @@ class Peers:
                 general = (*self._general(device, path), head)
                 yield Usual(device.name, path, head, own.get(head), usual, source, general)
             yield from self._missing(device, path, peers, decided=decided, seen=seen)
+            if not peers and decided:
+                yield from self._odd(device, path, role=role, seen=seen)
+
+    def _odd(self, device: Device, path: Path, *, role: bool, seen: set[str]) -> Iterator[Usual]:
+        """The outermost block around a path that no peer has, where several have what is around it."""
+        if device.capabilities.tables and path[:1] and path[0] not in device.beside:
+            yield from self._odd_row(device, path)
+            return
+        for length in range(len(path) - 1, 0, -1):
+            peers = self.of(device, path[:length], role=role)
+            if not peers:
+                continue
+            alone = len(peers) > 1 and all(path[length] not in self._inside(*it) for it in peers)
+            if alone and path[length] not in seen and not self._has_address(device, path[: length + 1]):
+                seen.add(path[length])
+                general = (*self._general(device, path[:length]), path[length])
+                source = f"none of {len(peers)} peers has it"
+                yield Usual(device.name, path[:length], path[length], path[length], None, source, general)
+            return
+
+    def _has_address(self, device: Device, path: Path) -> bool:
+        """Whether an address is stated in a block: a switch has a port for itself that others need not have."""
+        inside = (it for it in self.blocks(device).items() if it[0][: len(path)] == path)
+        return any("address" in below[len(path) :] or "ip address" in stated for below, stated in inside)
+
+    def _odd_row(self, device: Device, path: Path) -> Iterator[Usual]:
+        """A row of a port that no other port of its kind has."""
+        port = next((it for it in path[-1].split("|") if it in device.ports), "")
+        kind = self._kind(device, port) if port else ""
+        switches = [it for it in self.facts.devices if it.capabilities is device.capabilities]
+        others = [it for other in switches for it in other.ports if kind and self._kind(other, it) == kind]
+        if len(others) > _FEW_PORTS:
+            source = f"none of {len(others) - 1} ports of this kind has it"
+            yield Usual(device.name, path, "", "", None, source, self._general(device, path))
+
+    def _inside(self, device: Device, path: Path) -> set[str]:
+        """What stands in a block: words that open further blocks, and heads of lines."""
+        blocks = self.blocks(device)
+        size = len(path)
+        return {*blocks.get(path, {}), *(it[size] for it in blocks if len(it) > size and it[:size] == path)}
 
     def _missing(
         self, device: Device, path: Path, peers: Sequence[tuple[Device, Path]], *, decided: bool, seen: set[str]
@@ -196,7 +241,7 @@ class Peers:
             yield Usual(device.name, path, "", None, "", source, general)
 
     def _source(self, peers: Sequence[tuple[Device, Path]], head: str, usual: str | None) -> str:
-        having = [other.name for other, there in peers if self.blocks(other)[there].get(head) == usual]
+        having = [other.name for other, there in peers if self.blocks(other).get(there, {}).get(head) == usual]
         names = list(dict.fromkeys(having))
         shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
         return f"{shown} has it so" if len(peers) == 1 else f"{len(having)} of {len(peers)} peers have it so ({shown})"
@@ -226,6 +271,8 @@ class Peers:
         beside = [it for it in every if size > 1 and len(it) == size and it[:-1] == path[:-1] and it != path]
         if path and path[0].startswith("policy-map type qos"):
             beside += [it for it in every if it[:1] and it[0].startswith("class-map")]
+        if path and path[0].startswith("policy-map "):
+            beside += [it for it in every if it == ("system qos",)]
         further = [it for it in every if size > 2 and len(it) == size and it[:-2] == path[:-2] and it[-2] != path[-2]]
         above = [path[:-1]] if size > 1 else []
         named = {value.rpartition(" ")[2] for value in every.get(path, {}).values()} if size else set()

@@ -17,8 +17,9 @@ from fabric.validate.edits import Row, statements
 from fabric.validate.fix import frr, hostsfile, lines, nvue, tables
 from fabric.validate.frr_fixes import typed
 from fabric.validate.judge import Request, network_of
+from fabric.validate.missing import missing
 from fabric.validate.remedies import Fix
-from fabric.validate.runner import validate
+from fabric.validate.runner import validate, with_findings
 
 Key = tuple[str, str, str]
 """(check, switch, object) of a finding."""
@@ -81,7 +82,9 @@ class State:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Everything that every check finds, whatever was suppressed or left out."""
-        return validate(self.network, before=self.before).findings
+        verdict = validate(self.network, before=self.before)
+        gone = [] if self.before is None else missing(self.before, self.network)
+        return with_findings(verdict, gone, ()).findings
 
     @cached_property
     def bad(self) -> dict[Key, Severity]:

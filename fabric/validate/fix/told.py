@@ -6,7 +6,7 @@ fabric is not made longer by that: there the remedies are those of the rules, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,6 +20,8 @@ from fabric.validate.runner import Verdict
 
 _MOST_PORTS: Final = 4000
 """Ports that all trials together may check: some seconds."""
+_MANY: Final = 4
+"""So many settings of one mapping are told as one."""
 _BEFORE: Final = 2
 """Checks of the whole fabric before the first trial: the verdict, and the state that trials start from."""
 
@@ -73,8 +75,26 @@ def _fix(change: Change, rule: str) -> Fix:
     ----------
     rule    the remedy of the check, which is the source of a change that the check itself gives
     """
+    words = change.what
+    if words.startswith("nv "):
+        words = "; ".join(map(_nvue_words, _heads(change.statements))) if len(change.statements) > 1 else ""
     if change.source == rule:
-        return Fix(change.device, change.field, change.value, change.command, change.rows, "", change.what, change.file)
-    words = change.what if not change.what.startswith("nv ") else ""
-    what = words if change.value else f"add {change.field}"
+        return Fix(change.device, change.field, change.value, change.command, change.rows, "", words, change.file)
+    what = words if change.value or words else f"add {change.field}"
     return Fix(change.device, change.field, change.value, change.command, change.rows, change.source, what, change.file)
+
+
+def _nvue_words(statement: str) -> str:
+    """'nv unset vrf default ...' -> 'remove vrf default ...'."""
+    verb, _, rest = statement.removeprefix("nv ").partition(" ")
+    return f"{'remove' if verb == 'unset' else verb} {rest}"
+
+
+def _heads(statements: Sequence[str]) -> Sequence[str]:
+    """The statements; of many that set words below one path, that path and how many there are."""
+    sets = [it.split(" ") for it in statements if it.startswith("nv set ")]
+    if len(sets) < _MANY:
+        return statements
+    same = [words[0] for words in zip(*sets, strict=False) if len(set(words)) == 1]
+    others = [it for it in statements if not it.startswith("nv set ")]
+    return [*others, f"{' '.join(same)} with {len(sets)} settings"]
