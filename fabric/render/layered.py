@@ -159,10 +159,12 @@ def _overlay(pane: Pane, layout: Layout) -> Iterator[str]:
         link = pane.base.links[end // 2]
         own, other = (link.a, link.b) if end % 2 == 0 else (link.b, link.a)
         (x, y), (to_x, to_y) = layout.at[own], layout.at[other]
-        tall = (layout.half_height[own] or layout.half_width[own]) + 13
+        # Of a host on its ring, and smaller: the name of the host above it is next to that.
+        tall = layout.half_height[own] + 13 if layout.half_height[own] else layout.half_width[own] + 6
+        half = 8 if layout.half_height[own] else 6
         share = min(tall / max(abs(to_y - y), 1.0), 0.4)
         x, y = x + share * (to_x - x), y + share * (to_y - y)
-        yield f'<path class="rootport" d="M{x:.1f} {y - 8:.1f}l8 8l-8 8l-8 -8z"/>'
+        yield f'<path class="rootport" d="M{x:.1f} {y - half:.1f}l{half} {half}l-{half} {half}l-{half} -{half}z"/>'
 
 
 def _data(block: LayeredMap) -> dict[str, Any]:

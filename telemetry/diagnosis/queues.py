@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from telemetry.diagnosis.root import Kind, Root
 from telemetry.diagnosis.view import Place, Values, View, grown
 from telemetry.diagnosis.waits import Origin, Waits
 
+_NEXT: Final = 2
+"""Samples from one to the next that shows the same queue, with one in between that does not."""
 STORMS: Final = 6
 """Storms that the watchdog found at one queue from which on they are one intermittent fault (FabricPfcwdFlapping)."""
 _LEAST_SHARE: Final = 0.02
@@ -60,10 +63,28 @@ def pause_roots(view: View, found: Waits) -> Iterator[Root]:
             hosts.append(_host(view, origin, total))
         elif origin.total_s >= _LEAST_SHARE * total:
             congested.add(origin.place)
-            yield _congestion(view, origin.place, origin.paused_s, _caused(view, origin, found), origin)
+            root = _congestion(view, origin.place, origin.paused_s, _caused(view, origin, found), origin)
+            if root.kind is not Kind.MICROBURST or not _drains_after(origin, found):
+                yield root
     yield from _one_a_host(hosts)
     yield from _marking(view, congested)
     yield from _late(view, {view.device(it.place[0]) for it in found.origins if it.is_host})
+
+
+def _drains_after(origin: Origin, found: Waits) -> bool:
+    """Whether a queue only sends what it held while a host paused it: it waited for that host, and since then, without
+    a gap of more than a sample, others have waited for it.
+    """
+    rows = np.flatnonzero(origin.paused_s > 0).tolist()
+    for host in found.origins:
+        of_host = np.flatnonzero(host.paused_s > 0).tolist() if host.is_host else []
+        if not of_host or origin.place not in host.victims or rows[0] < of_host[0]:
+            continue
+        joined = sorted({*of_host, *rows})
+        since = joined[joined.index(max(it for it in of_host if it <= rows[0])) :]
+        if all(after - before <= _NEXT for before, after in pairwise(since)):
+            return True
+    return False
 
 
 def _caused(view: View, origin: Origin, found: Waits) -> Values:
