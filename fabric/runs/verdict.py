@@ -17,7 +17,7 @@ import numpy as np
 from fabric.dataplane.state.codes import BY_FLOW, BY_SENDER, PER_PACKET, DropReason
 from fabric.runs import convergence, injected, messages
 from fabric.runs.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
-from fabric.topology.peer_rates import slow_cables
+from fabric.topology.peer_rates import unlike_peers
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 from fabric.units import count as _count
 from fabric.units import listed as _some
@@ -103,7 +103,7 @@ def sentences(
         *_repeats(now, summary),
         *_arp(metrics),
         *_datagrams(metrics),
-        *(("note", f"{it.text(now.fabric)}; see `fabric topology check`") for it in slow_cables(now.fabric)),
+        *(("note", f"{it}; see `fabric topology check`") for it in unlike_peers(now.fabric)),
         *(it for it in routing if it[0] != "warning"),
         *_never_reached(truth, summary["stop"]["time_ns"]),
         *_events(summary),

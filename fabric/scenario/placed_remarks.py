@@ -18,7 +18,7 @@ from fabric.scenario.compile.scenario import CompiledScenario
 from fabric.scenario.schema.scenario import Scenario
 from fabric.theory.marking import Curve, least_curve, usual_curve
 from fabric.topology.model import Fabric, Role
-from fabric.topology.peer_rates import slow_cables
+from fabric.topology.peer_rates import unlike_peers
 from fabric.topology.select import such
 from fabric.units import format_measured_bytes
 from fabric.visible import command
@@ -41,7 +41,7 @@ def placed_remarks(scenario: Scenario, compiled: CompiledScenario) -> list[str]:
     """One sentence each."""
     fabric = compiled.fabric
     check = command("fabric", "topology", "check", scenario.file)
-    found = [f"topology: {it.text(fabric)}; all weaknesses of the fabric: {check}" for it in slow_cables(fabric)]
+    found = [f"topology: {it} (all weaknesses of the fabric: {check})" for it in unlike_peers(fabric)]
     if scenario.model == "hpcc-ns3" or not _reads_marks(scenario):
         return found
     frame = compiled.params.frames

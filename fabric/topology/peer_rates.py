@@ -1,9 +1,10 @@
-"""Cables that are slower than their peers: those between devices of the same kinds.
+"""What a device has less of than its peers, the devices of its kind: the rate of a cable, or uplinks for its hosts.
 
 A cable between switches is compared with the other cables of its ECMP group, and with those of the other switches of
 its tier where its switch has less capacity towards the spines for its hosts than they have, or where one of its hosts
 is faster than the cable. Cables between the same two devices are compared by their sum: two of 200G are one of 400G. A
-tier whose switches are all alike has no slow cable, however oversubscribed it is.
+tier whose switches are all alike has no slow cable, however oversubscribed it is. A switch without a slow cable, and
+with more capacity to its hosts for that of its uplinks than is usual in its tier, is oversubscribed unlike its peers.
 
 A host's cable is compared with those of the other hosts of its leaf. Speeds that most leaves have are a planned
 mixture.
@@ -67,6 +68,35 @@ class SlowCables:
         return f"{which} {rate}{each} where those of its peers have {peers}"
 
 
+@dataclass(frozen=True, slots=True)
+class Oversubscribed:
+    """A switch that has fewer uplinks for its hosts than its peers, or more hosts for its uplinks."""
+
+    device: str
+    down_bps: int
+    up_bps: int
+    peers_ratio: float
+    """Capacity to hosts over that of uplinks that is usual in its tier."""
+
+    @property
+    def text(self) -> str:
+        """'leaf3: 800G down over uplinks of 400G (2:1) where its peers have 1:1'."""
+        down, up = format_rate_bps(self.down_bps), format_rate_bps(self.up_bps)
+        own = f"{self.down_bps / self.up_bps:.3g}:1"
+        return f"{self.device}: {down} down over uplinks of {up} ({own}) where its peers have {self.peers_ratio:.3g}:1"
+
+
+def oversubscribed(fabric: Fabric) -> list[Oversubscribed]:
+    """Switches that are oversubscribed unlike their peers, and have no slow cable, in the order of the switches."""
+    rates = _Rates(fabric)
+    slow = {device for device, _ in rates.slow().values()}
+    return [
+        Oversubscribed(fabric.nodes[switch].name, *rates.sums(switch), float(usual))
+        for switch, usual in rates.short()
+        if switch not in slow
+    ]
+
+
 def slow_cables(fabric: Fabric) -> list[SlowCables]:
     """All of them, in the order of their first cable."""
     found: dict[tuple[int, int, int], list[int]] = defaultdict(list)
@@ -76,6 +106,11 @@ def slow_cables(fabric: Fabric) -> list[SlowCables]:
         SlowCables(fabric.nodes[device].name, tuple(links), rate, peers)
         for (device, rate, peers), links in found.items()
     ]
+
+
+def unlike_peers(fabric: Fabric) -> list[str]:
+    """A sentence about each device that has slower cables, or fewer uplinks for its hosts, than its peers."""
+    return [*(it.text(fabric) for it in slow_cables(fabric)), *(it.text for it in oversubscribed(fabric))]
 
 
 def peer_rates(fabric: Fabric) -> dict[int, int]:
@@ -113,6 +148,17 @@ class _Rates:
                 device = upper if upper in uppers and lower not in lowers else lower
                 found |= {link: (device, peers) for link, peers in rates.items()}
         return found
+
+    def short(self) -> list[tuple[int, Fraction]]:
+        """(NodeId, usual ratio) of switches with more capacity to hosts than away from them, beyond what is usual."""
+        kinds: dict[Hashable, list[Node]] = defaultdict(list)
+        for lower in sorted({lower for lower, _ in self._pairs if not self._fabric.nodes[lower].is_host}):
+            kinds[self._kinds[lower]].append(self._fabric.nodes[lower])
+        found = []
+        for peers in kinds.values():
+            usual = self._usual_ratio(peers)
+            found += [(int(it.id), usual) for it in peers if self._ratio(it.id) > max(usual, Fraction(1))]
+        return sorted(found)
 
     def _all_in(self, chosen: Collection[_Pair], pairs: Sequence[_Pair], end: int) -> set[int]:
         """Devices at one end of several of the pairs, all of which are chosen."""
@@ -152,12 +198,16 @@ class _Rates:
 
     def _ratio(self, switch: int) -> Fraction:
         """Capacity towards hosts over capacity away from them."""
+        return Fraction(*self.sums(switch))
+
+    def sums(self, switch: int) -> tuple[int, int]:
+        """Capacity of a switch towards hosts, and away from them, in bit/s."""
         down, up = (
             sum(self._fabric.links[port.link].rate_bps for port, peer in self._fabric.neighbours(switch)
                 if sign * (self._level[peer.id] - self._level[switch]) > 0)
             for sign in (-1, 1)
         )  # fmt: skip
-        return Fraction(down, up)
+        return down, up
 
     def _usual_ratio(self, switches: Sequence[Node]) -> Fraction:
         """The commonest of its kind, of several the least."""

@@ -17,7 +17,7 @@ from telemetry.diagnosis.early_marks import KMAX, KMIN, PMAX, early_marks
 from telemetry.diagnosis.losses import loss_roots
 from telemetry.diagnosis.queues import pause_roots
 from telemetry.diagnosis.root import Kind, Root
-from telemetry.diagnosis.slow_links import is_at_slow_cable, slow_link_roots
+from telemetry.diagnosis.slow_links import is_at_slow_cable, of_one_switch, slow_link_roots
 from telemetry.diagnosis.view import View
 from telemetry.diagnosis.waits import waits
 from telemetry.record.store import Store
@@ -118,7 +118,7 @@ def diagnose(store: Store, fabric: Fabric, missing: frozenset[str] = frozenset()
     hanging = [it for it in cables if it.kind is Kind.SWITCH_HANG]
     lasting = [it for it in slow_link_roots(view) if not _explained(it, moving, ())]
     pauses = [
-        it
+        of_one_switch(view, it)
         for it in (*pause_roots(view, waits(view)), *early_marks(view))
         if not _explained(it, moving, slower)
         and not _towards(view, it, hanging)

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.topology.peer_rates import oversubscribed
 from fabric.units import PS_PER_S, count, format_time_ps
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.diagnosis.view import Place, Values, View, grown
@@ -309,9 +310,10 @@ def _active_pairs(view: View, intervals: NDArray[np.bool_]) -> float:
 
 def _marking(view: View, without: set[Place]) -> Iterator[Root]:
     """Queues between switches that mark for long and pause nobody: their link has more than its share, or all of its
-    equals are full, which is one root.
+    equals are full, which is one root. One without an equal is judged where its switch has fewer than its peers.
     """
     full: set[frozenset[int]] = set()
+    unlike = {it.device for it in oversubscribed(view.fabric)}
     for place, marks in view.growth(_MARKS).items():
         port, _ = place
         intervals = marks > 0
@@ -319,7 +321,8 @@ def _marking(view: View, without: set[Place]) -> Iterator[Root]:
             continue
         equals = _equals(view, port)
         used = _use(view, equals, intervals)
-        if used.min() > FULL and len(equals) > 1:
+        alone = not unlike & {view.device(port), view.device(view.peer(port))} and len(equals) == 1
+        if used.min() > FULL and not alone:
             if frozenset(equals) not in full:
                 full.add(frozenset(equals))
                 yield _congestion(view, place, np.where(intervals, 1.0, 0.0), _xoffs(view, place), None)

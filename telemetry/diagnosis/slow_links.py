@@ -7,15 +7,15 @@ while it is half busy, in much of the time in which it sends. A cable that lost 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.topology.peer_rates import SlowCables, slow_cables
+from fabric.topology.peer_rates import SlowCables, oversubscribed, slow_cables
 from fabric.units import PS_PER_S, format_bit_rate, format_time_ps, listed
-from telemetry.diagnosis.root import Kind, Root
+from telemetry.diagnosis.root import Kind, Meaning, Root
 from telemetry.diagnosis.view import View
 
 _MARKS: Final = "fabric_ecn_marked_packets_total"
@@ -27,6 +27,10 @@ _SHARE: Final = 0.3
 """Share of the time in which a port sends from which on it is full for long, as of queues that mark for long."""
 _LEAST_INTERVALS: Final = 2
 _PORTS: Final = 4
+_OF_ONE_SWITCH: Final = Meaning(
+    "the uplinks of one switch are full, and its peers have more of them for their hosts",
+    "give it the uplinks that its peers have, or keep jobs off it (`fabric topology check`)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,20 @@ def slow_link_roots(view: View) -> Iterator[Root]:
         full = [it for link in links for port in (link.a, link.b) if (it := _full(view, int(port))) is not None]
         if full:
             yield _root(view, cables, full)
+
+
+def of_one_switch(view: View, root: Root) -> Root:
+    """A root of full uplinks in words of its own, where they are those of a switch that is oversubscribed unlike its
+    peers; the root itself elsewhere.
+    """
+    if root.kind is not Kind.OVERSUBSCRIPTION:
+        return root
+    port = int(view.fabric.port_called[f"{root.device}:{root.port}"])
+    ends = {root.device, view.device(view.peer(port))}
+    texts = [it.text for it in oversubscribed(view.fabric) if it.device in ends]
+    if not texts:
+        return root
+    return replace(root, special=_OF_ONE_SWITCH, evidence=(*texts, *root.evidence))
 
 
 def is_at_slow_cable(view: View, root: Root, slow: Sequence[Root]) -> bool:

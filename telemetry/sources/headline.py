@@ -1,7 +1,7 @@
 """The first line of a run's verdict: its first root cause. The verdict in summary.json is made without samples.
 
 The diagnosis reads every sample and may take as long as a small run, so it is made only where a run has something to
-explain: a problem or warning, a pause, a fault that had begun, or a cable that is slower than its peers.
+explain: a problem or warning, a pause, a fault that had begun, or a device that has less than its peers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fabric.explain.evidence import Evidence
 from fabric.explain.marking import levels
 from fabric.ids import PortId
 from fabric.runs.rundir import RunDir
-from fabric.topology.peer_rates import slow_cables
+from fabric.topology.peer_rates import unlike_peers
 from fabric.visible import command
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.sources.roots import roots_of
@@ -32,7 +32,7 @@ def is_suspicious(run: RunDir) -> bool:
     truth = run.truth()
     end_ns = int(summary["stop"]["time_ns"])
     begun = "start_ns" in truth.column_names and any(it < end_ns for it in truth["start_ns"].to_pylist())
-    return begun or bool(slow_cables(run.fabric))
+    return begun or bool(unlike_peers(run.fabric))
 
 
 def _levels(run: RunDir, root: Root) -> list[str]:

@@ -80,15 +80,23 @@ def test_the_run_and_the_check_say_it_in_one_line(run: Path, capsys: Capture) ->
 @pytest.mark.parametrize(
     "data",
     [
-        ring(),
-        ring([{"a": "leaf*", "b": "spine*", "rate": "100G"}]),
-        ring(topology={"host_rates": ["400G", "200G"], "host_rate": None}),
-        ring(topology={"links_per_pair": 2, "fabric_rate": "200G"}),
-        ring(SLOW, workload=[{"kind": "collective", "operation": "all-reduce", "algorithm": "ring", "size": "8MB",
-                              "hosts": ["host[1-8]"]}]),
-        ring(faults=[{"kind": "link-rate", "link": "leaf3--spine*", "rate": "100G", "at": "1us"}]),
+        pytest.param(ring(), id="healthy"),
+        pytest.param(ring([{"a": "leaf*", "b": "spine*", "rate": "100G"}]), id="uniform"),
+        pytest.param(
+            ring(faults=[{"kind": "link-rate", "link": "leaf3--spine*", "rate": "100G", "at": "1us"}]), id="lanes lost"
+        ),
+        pytest.param(
+            ring(topology={"host_rates": ["400G", "200G"], "host_rate": None}), id="mixed hosts", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ring(topology={"links_per_pair": 2, "fabric_rate": "200G"}), id="parallel cables", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ring(SLOW, workload=[{"kind": "collective", "operation": "all-reduce", "algorithm": "ring", "size": "8MB",
+                                  "hosts": ["host[1-8]"]}]),
+            id="not on the way", marks=pytest.mark.slow,
+        ),
     ],
-    ids=["healthy", "uniform", "mixed hosts", "parallel cables", "not on the way", "lanes lost"],
 )  # fmt: skip
 def test_look_alikes_are_no_slow_links(data: dict[str, Any], diagnosed: Diagnose) -> None:
     topology = {name: value for name, value in data["topology"].items() if value is not None}
@@ -100,3 +108,35 @@ def test_a_slow_cable_of_one_host_is_named_at_the_host(diagnosed: Diagnose) -> N
     assert [(it.kind.value, it.place, it.members) for it in roots if it.rank < 2] == [
         ("slow-link", "host6:eth0", ("leaf2",))
     ]
+
+
+@pytest.mark.parametrize(
+    ("uplinks", "spines"),
+    [(1, 2), pytest.param(2, 3, marks=pytest.mark.slow), pytest.param(2, 2, marks=pytest.mark.slow)],
+)
+def test_full_uplinks_of_one_switch_with_fewer_than_its_peers_are_told_as_such(
+    uplinks: int, spines: int, diagnosed: Diagnose
+) -> None:
+    nodes = [{"name": f"l{leaf}", "role": "leaf"} for leaf in range(4)]
+    nodes += [{"name": f"s{spine}", "role": "spine"} for spine in range(spines)]
+    nodes += [{"name": f"h{host}", "role": "host"} for host in range(16)]
+    links = [{"a": f"h{host}", "b": f"l{host // 4}", "rate": "100G", "cable": "2m"} for host in range(16)]
+    links += [
+        {"a": f"l{leaf}", "b": f"s{spine}", "rate": f"{400 // spines}G", "cable": "20m"}
+        for leaf in range(4)
+        for spine in range(uplinks if leaf == 2 else spines)
+    ]
+    found = diagnosed(
+        {
+            "name": "fewer",
+            "topology": {"kind": "custom", "nodes": nodes, "links": links},
+            "switches": {"asic": "trident3"},
+            "transport": {"cc": "dctcp", "qp": {"per": "pair", "count": 8}},
+            "workload": [{"kind": "permutation", "size": "1MB", "shift": 4, "repeat": 20, "interval": "1ns"}],
+            "telemetry": {"interval": "200us", "events": []},
+            "run": {"duration": "3ms", "stop": "duration"},
+        }
+    )
+    titles = {it.meaning.title for it in found if it.kind == "oversubscription"}
+    assert titles == ({"the uplinks of one switch are full, and its peers have more of them for their hosts"}
+                      if uplinks < spines else set())  # fmt: skip

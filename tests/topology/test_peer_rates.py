@@ -8,7 +8,7 @@ import pytest
 
 from fabric.topology.analysis import analyse
 from fabric.topology.lint import findings
-from fabric.topology.peer_rates import peer_rates, slow_cables
+from fabric.topology.peer_rates import oversubscribed, peer_rates, slow_cables
 from tests.topology.conftest import fabric_of
 
 LEAF_SPINE: Final[dict[str, Any]] = {
@@ -100,3 +100,18 @@ def test_the_check_of_a_topology_lists_every_slow_cable() -> None:
         said = [it for it in findings(fabric, analyse(fabric)) if it.rule == "slow-link"]
         assert [(it.severity, it.place) for it in said] == [("warning", cables.device)]
         assert said[0].text in cables.text(fabric)
+
+
+@pytest.mark.parametrize(
+    ("uplinks", "said"),
+    [
+        (NEW | {"l4": ["400G"]}, ["l4: 800G down over uplinks of 400G (2:1) where its peers have 1:1"]),
+        (NEW | {"l4": ["400G", "400G"]}, []),
+        ({"l1": ["200G"], "l2": ["200G"], "l3": ["200G"]}, []),  # all alike
+        (NEW | {"l4": ["100G", "100G"]}, []),  # its cables are slow
+    ],
+)
+def test_a_switch_with_fewer_uplinks_for_its_hosts_than_its_peers_is_told(
+    uplinks: dict[str, list[str]], said: list[str]
+) -> None:
+    assert [it.text for it in oversubscribed(custom(uplinks, FAST))] == said
