@@ -65,6 +65,20 @@ def curve_text(curve: Curve) -> str:
     return f"Kmin {kmin}, Kmax {kmax} and Pmax {curve.pmax_ratio:.0%}"
 
 
+def is_late(evidence: Evidence, port: PortId, prio: int) -> bool:
+    """Whether senders slow down for marks, and an egress queue marks no earlier than its switch pauses."""
+    transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
+    control = control_named(transport.get("cc"), overridden=bool(transport.get("overrides")))
+    xoff = _xoff(evidence, port, prio)
+    if not xoff or control not in _READ_MARKS or _drifts(evidence):
+        return False
+    try:
+        kmin = _kmin(evidence, port, prio)
+    except FabricError:
+        return False
+    return kmin is None or kmin >= xoff
+
+
 def levels(evidence: Evidence, port: PortId, prio: int) -> str:
     """'Kmin 3MB against XOFF 600KB' of an egress queue that pauses before it marks; '' where one of them is unknown."""
     xoff = _xoff(evidence, port, prio)

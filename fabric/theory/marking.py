@@ -58,19 +58,20 @@ def least_curve(rate_bps: int, frame_bytes: float, pmax_ratio: float = USUAL_PMA
 
 
 def usual_curve(rate_bps: int, xoff_bytes: int = 0) -> Curve:
-    """The curve of the HPCC set-ups, or a quarter or less of it where that is not below XOFF.
+    """The curve of the HPCC set-ups; where its Kmax is not below XOFF a quarter of it, the least one (least_curve), or
+    one that ends at three quarters of XOFF.
 
     Parameters
     ----------
     xoff_bytes : limit at which groups pause that the queue holds up; 0: unknown
     """
-    kmax = _SPREAD * BYTES_PER_GBPS * rate_bps // 10**9
-    for _ in range(2):
-        if xoff_bytes and kmax >= xoff_bytes:
-            kmax //= _SPREAD
-    if xoff_bytes and kmax >= xoff_bytes:
-        kmax = xoff_bytes // 2
-    return Curve(kmax // _SPREAD, kmax, USUAL_PMAX)
+    usual = _SPREAD * BYTES_PER_GBPS * rate_bps // 10**9
+    least = least_curve(rate_bps, 0)
+    for kmax in (usual, usual // _SPREAD, least.kmax_bytes):
+        if not xoff_bytes or kmax < xoff_bytes:
+            return Curve(kmax // _SPREAD, kmax, USUAL_PMAX)
+    kmax = max(xoff_bytes * 3 // 4, 2)
+    return Curve(min(least.kmin_bytes, kmax // 2), kmax, USUAL_PMAX)
 
 
 def binomial_sd_ratio(probability: float, trials: int) -> float:

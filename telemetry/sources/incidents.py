@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fabric.controlplane.network.run import ControlRun
 from fabric.explain.evidence import Evidence
-from fabric.explain.marking import remedy_of_queue
+from fabric.explain.marking import is_late, remedy_of_queue
 from fabric.explain.routing_timers import routing_timers, timer_advice
 from fabric.ids import PortId
 from fabric.runs import files
@@ -258,9 +258,11 @@ def act_of(evidence: Evidence, root: Root) -> str:
     if root.kind in _AVOIDED:
         timers = timer_advice(evidence.run, root.devices, root.ended_ns + 1)
         return f"{root.meaning.act}; {timers}" if timers else root.meaning.act
-    if root.special or root.kind is not Kind.ECN_WRONG or root.priority is None or not root.port:
+    if root.special or root.kind not in {Kind.ECN_WRONG, Kind.INCAST} or root.priority is None or not root.port:
         return root.meaning.act
     port = PortId(evidence.port_named(f"{root.device}:{root.port}"))
+    if root.kind is Kind.INCAST and not is_late(evidence, port, root.priority):
+        return root.meaning.act
     return f"{remedy_of_queue(evidence, port, root.priority)}. {_price(evidence, port, root)}"
 
 
@@ -274,7 +276,7 @@ def _price(evidence: Evidence, port: PortId, root: Root) -> str:
     lasted_ns = max(root.ended_ns - root.began_ns, 1)
     used = (after - before) / lasted_ns
     gain = _FEWER if lasted_ns >= _LASTING_NS else _BURST.format(time=format_time_ps(lasted_ns * PS_PER_NS))
-    price = "goodput falls where senders slow down too much, by up to 30 % in simulations, and completion times rise"
+    price = "goodput falls where senders slow down too much, by up to half in simulations, and completion times rise"
     full = f" (the port was sending for {min(used, 1.0):.0%} of that time already)" if used > FULL else ""
     return f"{gain}. Its price: {price}{full}; compare with `fabric diff`"
 
