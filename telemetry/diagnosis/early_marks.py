@@ -44,7 +44,7 @@ _LEAST_MARKS: Final = 100
 _LEAST_INTERVALS: Final = 2
 _DEPTH: Final = "fabric_queue_watermark_bytes"
 _DEEPER: Final = 6
-"""Times that a queue is deeper at most with the curve of the advice: 1.2 to 5.9 in 55 pairs of runs
+"""Times that a queue is deeper at most with the curve of the advice: 1.0 to 5.9 in 65 pairs of runs
 (docs/decisions/0181)."""
 _PAUSED_SHARE: Final = 0.1
 """Share of an interval for which a port is paused, from which on it is idle for that."""
