@@ -114,11 +114,13 @@ def run(args: argparse.Namespace) -> int:
     from fabric.cli.terminal.progress import ProgressLine  # noqa: PLC0415
     from fabric.runs import simulate  # noqa: PLC0415
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from fabric.scenario.placed_remarks import placed_remarks  # noqa: PLC0415
     from fabric.scenario.remarks import loss_remarks, remarks  # noqa: PLC0415
 
     compiled, plan = simulate.prepare(scenario, sets=sets, until_ps=until_ps, admit=check)
     if not args.quiet:
-        for remark in (*remarks(scenario, until_ps), *(loss_remarks(scenario, until_ps) if scenario.faults else ())):
+        losses = loss_remarks(scenario, until_ps) if scenario.faults else ()
+        for remark in (*remarks(scenario, until_ps), *placed_remarks(scenario, compiled), *losses):
             streams.say(f"note: {visible(remark)}")
     out = args.out or reserved_folder(plan.name)
     options = simulate.Options(

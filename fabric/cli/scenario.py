@@ -21,6 +21,7 @@ from fabric.scenario.compile.check_whole import check_whole
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
+from fabric.scenario.placed_remarks import placed_remarks
 from fabric.scenario.remarks import loss_remarks, remarks
 from fabric.scenario.resolved import resolved
 from fabric.scenario.schema.scenario import Scenario, json_schema
@@ -109,7 +110,8 @@ def _check(args: argparse.Namespace) -> None:
     for file in args.files:
         try:
             scenario, compiled = check_whole(file, args.sets)
-            found.append({**_summary(file, compiled), "remarks": [*remarks(scenario), *loss_remarks(scenario)]})
+            said = [*remarks(scenario), *placed_remarks(scenario, compiled), *loss_remarks(scenario)]
+            found.append({**_summary(file, compiled), "remarks": said})
             lines.append(one_line(compiled.estimate) if compiled.estimate is not None else "")
         except InputErrors as error:
             problems += list(error.problems)

@@ -72,7 +72,7 @@ def trials(
 
     Raises: InputErrors for a word that is neither, or has no effect on this run.
     """
-    known = variations(stragglers)
+    known = variations(stragglers, run.fabric)
     named = {_name(fault, row) for row, fault in enumerate(_resolved(run).get("faults", []))}
     faults = [word for word in wanted if word in named or word not in {*known, FIRST}]
     words = [word for word in wanted if word not in faults and word != FIRST]

@@ -15,6 +15,8 @@ from fabric.ids import PortId
 from fabric.render.document import Unit, show
 from fabric.scenario.compile.controls import CONTROLS, DEFAULT_CONTROL
 from fabric.show.subject import load_subject
+from fabric.theory.marking import Curve, usual_curve
+from fabric.units import parse_size_bytes
 
 _READ_MARKS: Final = frozenset(name for name, it in CONTROLS.items() if it.reads_marks)
 """Values of transport.cc whose senders slow down for marks."""
@@ -33,10 +35,14 @@ def remedy_of_queue(evidence: Evidence, port: PortId, prio: int) -> str:
     transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
     control = control_named(transport.get("cc"), overridden=bool(transport.get("overrides")))
     if control not in {_ANY, *_READ_MARKS}:
-        return advice(control, None, 0)
+        return advice(control, None, 0, target(evidence, port, 0))
     xoff = _xoff(evidence, port, prio)
+    wanted = target(evidence, port, xoff)
     if changes := _drifts(evidence):
-        return f"compare ECN Kmin with {_limit(xoff)}: {changes} changed marking during the run; {_OTHERS}"
+        return (
+            f"compare ECN Kmin with {_limit(xoff)}: {changes} changed marking during the run, and this queue needs "
+            f"{curve_text(wanted)}; {_OTHERS}"
+        )
     try:
         kmin = _kmin(evidence, port, prio)
     except FabricError:
@@ -44,7 +50,47 @@ def remedy_of_queue(evidence: Evidence, port: PortId, prio: int) -> str:
             f"compare ECN Kmin with {_limit(xoff)} (the scenario of this run cannot be read any more, so Kmin is "
             f"unknown); {_OTHERS}"
         )
-    return advice(control, kmin, xoff)
+    return advice(control, kmin, xoff, wanted)
+
+
+def target(evidence: Evidence, port: PortId, xoff: int) -> Curve:
+    """The curve that an egress queue needs below an XOFF limit in bytes; 0: unknown."""
+    fabric = evidence.fabric
+    return usual_curve(fabric.links[fabric.ports[port].link].rate_bps, xoff)
+
+
+def curve_text(curve: Curve) -> str:
+    """'Kmin 400KB, Kmax 1.6MB and Pmax 20%'."""
+    kmin, kmax = (show(it, Unit.BYTES) for it in (curve.kmin_bytes, curve.kmax_bytes))
+    return f"Kmin {kmin}, Kmax {kmax} and Pmax {curve.pmax_ratio:.0%}"
+
+
+def is_late(evidence: Evidence, port: PortId, prio: int) -> bool:
+    """Whether senders slow down for marks, and an egress queue marks no earlier than its switch pauses."""
+    transport = evidence.run.manifest["scenario"]["resolved"]["transport"]
+    control = control_named(transport.get("cc"), overridden=bool(transport.get("overrides")))
+    xoff = _xoff(evidence, port, prio)
+    if not xoff or control not in _READ_MARKS or _drifts(evidence):
+        return False
+    try:
+        kmin = _kmin(evidence, port, prio)
+    except FabricError:
+        return False
+    return kmin is None or kmin >= xoff
+
+
+def levels(evidence: Evidence, port: PortId, prio: int) -> str:
+    """'Kmin 3MB against XOFF 600KB' of an egress queue that pauses before it marks; '' where one of them is unknown."""
+    xoff = _xoff(evidence, port, prio)
+    if not xoff:
+        return ""
+    drifted = _drifted_to(evidence, port)
+    try:
+        kmin = _kmin(evidence, port, prio) if drifted is None else drifted
+    except FabricError:
+        return ""
+    marks = "no marking" if not kmin else f"Kmin {show(kmin, Unit.BYTES)}"
+    return f"{marks} against {_limit(xoff, bare=True)}"
 
 
 def control_named(cc: str | None, *, overridden: bool) -> str:
@@ -54,7 +100,7 @@ def control_named(cc: str | None, *, overridden: bool) -> str:
     return _ANY if overridden else cc or DEFAULT_CONTROL
 
 
-def advice(control: str, kmin: int | None, xoff: int) -> str:
+def advice(control: str, kmin: int | None, xoff: int, wanted: Curve) -> str:
     """The remedy.
 
     Parameters
@@ -62,26 +108,28 @@ def advice(control: str, kmin: int | None, xoff: int) -> str:
     control : of the senders, by `control_named`
     kmin : bytes, of the congested queue; None: it marks nothing
     xoff : bytes, the least limit at which its switch paused; 0: unknown
+    wanted : the curve that it needs
     """
     if control == "none":
         return f"give the senders a congestion control (transport.cc is none, so marks have no effect); {_OTHERS}"
     if control not in {_ANY, *_READ_MARKS}:
         return f"{_OTHERS} (transport.cc {control} does not read ECN marks)"
     if kmin is None:
-        return f"turn ECN on at this queue, with Kmin below {_limit(xoff)}: it marks nothing; {_OTHERS}"
+        return f"turn ECN on here, with {curve_text(wanted)}, both below {_limit(xoff)}: it marks nothing; {_OTHERS}"
     value = show(kmin, Unit.BYTES)
     if not xoff:
-        return f"compare ECN Kmin ({value}) with XOFF, and lower it where it is above; {_OTHERS}"
+        return f"compare ECN Kmin ({value}) with XOFF, and where it is above give {curve_text(wanted)}; {_OTHERS}"
     if kmin >= xoff:
-        return f"mark earlier: Kmin ({value}) is not below {_limit(xoff)}; {_OTHERS}"
+        return f"mark earlier: Kmin ({value}) is not below {_limit(xoff)}; give {curve_text(wanted)}; {_OTHERS}"
     return (
         f"{_OTHERS}. ECN Kmin ({value}) is below {_limit(xoff)} already: a lower Kmin pauses less, and slows every "
         "sender of this queue down earlier, which may cost completion time; measure it with `fabric sweep`"
     )
 
 
-def _limit(xoff: int) -> str:
-    return f"XOFF ({show(xoff, Unit.BYTES)})" if xoff else "XOFF"
+def _limit(xoff: int, *, bare: bool = False) -> str:
+    size = show(xoff, Unit.BYTES)
+    return "XOFF" if not xoff else f"XOFF {size}" if bare else f"XOFF ({size})"
 
 
 def _xoff(evidence: Evidence, port: PortId, prio: int) -> int:
@@ -107,6 +155,17 @@ def _drifts(evidence: Evidence) -> str:
         if it["kind"] == "config-drift" and _of_marking(it["objects"].get("changes") or {})
     ]
     return " and ".join(names)
+
+
+def _drifted_to(evidence: Evidence, port: PortId) -> int | None:
+    """Kmin in bytes that the last fault which changed a curve gave a port, 0: it turned marking off; None: no fault."""
+    name, found = evidence.fabric.port_name(port), None
+    for it in sorted(evidence.run.truth().to_pylist(), key=lambda it: int(it["start_ns"])):
+        changes = it["objects"].get("changes") or {}
+        if it["kind"] == "config-drift" and name in it["objects"]["ports"] and _of_marking(changes):
+            curve = changes.get("ecn_curve")
+            found = 0 if curve is None else parse_size_bytes(curve["kmin"])
+    return found
 
 
 def _of_marking(changes: Mapping[str, Any]) -> bool:

@@ -266,7 +266,9 @@ def explain_step(
     job: str | None = None,
     number: int | None = None,
 ) -> Document:
-    """The whole answer. Raises: RunDirError where the run has no transfers, or no such operation, job or step."""
+    """The whole answer, the long table of the path last; `more`: sections before all others, such as how long it takes
+    without a cause. Raises: RunDirError where the run has no transfers, or no such operation, job or step.
+    """
     step = Step(evidence)
     choice = step.choose(operation, job, number)
     path = step.path(choice)
@@ -285,12 +287,12 @@ def explain_step(
         Fact("stretches", "stretches of the critical path", len(lines), Unit.COUNT),
     )
     sections = [
+        *more,
         Section("step", "The step", (Facts(facts),)),
         Section("causes", "Critical path by cause", (causes_table(causes, total),)),
+        *([Section("stragglers", "Stragglers", (stragglers_table(stragglers),))] if stragglers else []),
         Section("path", "Critical path", (path_table(lines, path),)),
     ]
-    if stragglers:
-        sections.append(Section("stragglers", "Stragglers", (stragglers_table(stragglers),)))
     status = Status.BAD if not path.finished else Status.NEUTRAL
     return Document(
         f"Step of {evidence.run.path.name}",
@@ -298,7 +300,7 @@ def explain_step(
         status,
         verdict(path, causes, stragglers),
         tuple(_unrecorded(evidence)),
-        (*sections, *more),
+        tuple(sections),
     )
 
 

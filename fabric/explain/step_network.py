@@ -11,8 +11,9 @@ Every instant from posting to arrival counts for the first of these that applies
 5. none of these: its own transfer, which is propagation and latency, transmission, and the rest queueing.
 
 Intervals of rule 5 have no order in time, so they are listed as propagation, transmission, queueing; queueing may be an
-ECMP collision as in rule 3. Where a link of the path ran below its speed, the additional time is the link's: its share
-of rules 4 and 5, and pauses and marks that began at its port.
+ECMP collision as in rule 3. Where a link of the path ran below its speed, or has less than its peers have
+(topology/peer_rates.py), the additional time is the link's: its share of rules 4 and 5, and pauses and marks that began
+at its port.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from fabric.explain.intervals import subtract
 from fabric.explain.message_account import FULL_RATE_RATIO
 from fabric.explain.pauses import origin_text
 from fabric.render.document import Unit, show
+from fabric.topology.model import Link
+from fabric.topology.peer_rates import peer_rates
 from fabric.units import PS_PER_NS, PS_PER_S, parse_size_bytes, parse_time_ps
 
 Span = tuple[int, int]
@@ -81,6 +84,7 @@ class Network:
         self._timer_ns = _time(None if timer == "off" else timer) // PS_PER_NS
         self._payload = _size(resolved["transport"].get("mtu"), 4096)
         self._latency_ps = _time(resolved["switches"].get("latency")), _time(resolved["hosts"].get("latency"))
+        self._peers_bps = peer_rates(evidence.fabric)
 
     def parts(self, sent: Sent) -> list[Part]:
         """In order of time; they cover start to end without a gap."""
@@ -223,25 +227,36 @@ class Network:
         last = max(int(np.searchsorted(times, end_ns)), first + 1)
         return int(min(int(rates[first:last].min()) or nominal, nominal))
 
+    def _nominal_bps(self, link: Link) -> int:
+        """Rate of a link, or that of its peers where it is slower than they are."""
+        return self._peers_bps.get(link.id, link.rate_bps)
+
     def slow_port(self, port: int, start_ns: int, end_ns: int) -> str:
-        """'slow link leaf1:Ethernet0--host3:eth0 (25G instead of 100G)'; '' where the port ran at its speed."""
+        """'slow link leaf1:Ethernet0--host3:eth0 (25G instead of 100G)', or '... (100G where its peers have 400G)'; ''
+        where the port ran at its speed, and its peers are no faster.
+        """
         fabric = self._evidence.fabric
         link = fabric.links[fabric.ports[port].link]
-        rate = self._speed_bps(port, start_ns, end_ns)
-        if rate >= link.rate_bps:
+        rate, nominal = self._speed_bps(port, start_ns, end_ns), self._nominal_bps(link)
+        if rate >= nominal:
             return ""
         ends = f"{fabric.port_name(link.a)}--{fabric.port_name(link.b)}"
-        return f"slow link {ends} ({show(rate, Unit.BPS)} instead of {show(link.rate_bps, Unit.BPS)})"
+        than = f"instead of {show(link.rate_bps, Unit.BPS)}"
+        if rate == link.rate_bps:
+            than = f"where its peers have {show(nominal, Unit.BPS)}"
+        return f"slow link {ends} ({show(rate, Unit.BPS)} {than})"
 
     def _slowest(self, sent: Sent) -> tuple[str, float]:
-        """(cause, share of the time of transmissions that it adds); ('', 0) where all links ran at their speed."""
+        """(cause, share of the time of transmissions that it adds); ('', 0) where all links ran at their speed, and no
+        peer of the slowest is faster.
+        """
         fabric = self._evidence.fabric
         ports = [self._evidence.port_named(name) for name in sent.path]
         if not ports:
             return "", 0.0
         rates = [self._speed_bps(port, sent.start_ns, sent.end_ns) for port in ports]
         slowest = int(np.argmin(rates))
-        nominal = min(fabric.links[fabric.ports[port].link].rate_bps for port in ports)
+        nominal = min(self._nominal_bps(fabric.links[fabric.ports[port].link]) for port in ports)
         if rates[slowest] >= nominal:
             return "", 0.0
         return self.slow_port(ports[slowest], sent.start_ns, sent.end_ns), 1 - rates[slowest] / nominal
@@ -274,9 +289,10 @@ class Network:
         packets = max(-(-sent.size_bytes // self._payload), 1)
         bits = (sent.size_bytes + packets * HEADER_BYTES) * 8
         packet = min(sent.size_bytes, self._payload) + HEADER_BYTES
-        nominal = min(link.rate_bps for link in links)
+        rates = [self._nominal_bps(link) for link in links]
+        nominal = min(rates)
         # The last packet is sent once more by every further hop.
-        forward = sum(packet * 8 * PS_PER_S // link.rate_bps for link in links) - packet * 8 * PS_PER_S // nominal
+        forward = sum(packet * 8 * PS_PER_S // rate for rate in rates) - packet * 8 * PS_PER_S // nominal
         send = (bits * PS_PER_S // nominal + forward) // PS_PER_NS
         if sent.ahead_until_ns > sent.start_ns:  # its packets follow those of the message before it
             flight, send = 0, bits * PS_PER_S // nominal // PS_PER_NS

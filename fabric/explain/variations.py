@@ -1,12 +1,13 @@
 """Changes of a run's scenario that take away one kind of cause of a slow step, for counterfactual.py.
 
-Each is a change of what the engine is given, so it works for any file of the scenario; only spraying is a setting.
+Each is a change of what the engine is given, so it works for any file of the scenario; only spraying and the rates of
+cables are settings, on which buffers and marking depend.
 
 stragglers    the computations of ranks that are named as stragglers take the median of their peers
 rate-cuts     congestion control never cuts a rate
 pauses        no port sends or obeys PFC, and the buffers of switches and hosts are too large to fill
 collisions    switches spray packets over equal-cost paths, and receivers take them in any order
-slow-links    cables keep their speed
+slow-links    cables keep their speed, and those that are slower than their peers have the rate of these
 losses        cables have no bit errors, and no port discards frames that a fault names
 """
 
@@ -23,7 +24,11 @@ from fabric.dataplane.state.codes import CongestionControl
 from fabric.dataplane.state.params import PortParams, SwitchParams
 from fabric.explain.step import MIN_PEERS, Straggler
 from fabric.scenario.compile.scenario import CompiledScenario
-from fabric.topology.model import Role
+from fabric.topology.model import Fabric, Role
+from fabric.topology.peer_rates import peer_rates, slow_cables
+from fabric.topology.quantities import exact_length, exact_rate, exact_time
+from fabric.topology.spec import PS_PER_MM
+from fabric.units import listed
 
 UNLIMITED_BYTES: Final = 1 << 44
 """Of a buffer that never fills."""
@@ -43,16 +48,23 @@ class Variation:
     """Changes what the engine is given."""
 
 
-def variations(stragglers: Sequence[Straggler]) -> Mapping[str, Variation]:
-    """All of them by their words; `stragglers` of the explained part."""
+def variations(stragglers: Sequence[Straggler], fabric: Fabric | None = None) -> Mapping[str, Variation]:
+    """All of them by their words; `stragglers` of the explained part; `fabric` of the run, None: its rates stay."""
     names = ", ".join(f"rank {it.rank} ({it.host})" for it in stragglers[:3])
     more = f" and {len(stragglers) - 3} more" if len(stragglers) > 3 else ""
+    slower = slow_cables(fabric) if fabric is not None else []
+    than_peers = f", or than their peers ({listed([it.device for it in slower], 3)})" if slower else ""
     found = (
         Variation("stragglers", f"{names}{more} computing as their peers", change=lambda it: _even(it, stragglers)),
         Variation("rate-cuts", "rate cuts of congestion control", change=_without_rate_cuts),
         Variation("pauses", "PFC pauses, with buffers that never fill", change=_without_pauses),
         Variation("collisions", "ECMP collisions: packets sprayed, any order accepted", setting=_sprayed),
-        Variation("slow-links", "cables slower than their speed", change=_edited(LinkRate)),
+        Variation(
+            "slow-links",
+            f"cables slower than their speed{than_peers}",
+            setting=_faster(fabric) if fabric is not None and slower else None,
+            change=_edited(LinkRate),
+        ),
         Variation("losses", "bit errors and discarded frames", change=_lossless),
     )
     return {it.word: it for it in found}
@@ -151,6 +163,42 @@ def _sprayed(raw: dict[str, Any]) -> None:
         place.pop("flowlet_gap", None)
         place.pop("load_balancing", None)
     raw["switches"]["load_balancing"] = "spray"
+
+
+def _faster(fabric: Fabric) -> Callable[[dict[str, Any]], None]:
+    """Give cables that are slower than their peers the rate of these."""
+
+    def change(raw: dict[str, Any]) -> None:
+        rates = peer_rates(fabric)
+        if raw["topology"]["kind"] == "custom":
+            name = {"name": raw["topology"]["name"]} if "name" in raw["topology"] else {}
+            raw["topology"] = {"kind": "custom", **name, **_written_out(fabric, rates)}
+            return
+        ends = {
+            (fabric.node_of(fabric.links[link].a).name, fabric.node_of(fabric.links[link].b).name): rate
+            for link, rate in rates.items()
+        }
+        # The shapes make equal cables between two devices, and an override is of all of them.
+        own = [{"a": a, "b": b, "rate": exact_rate(rate)} for (a, b), rate in ends.items()]
+        raw["topology"]["link_overrides"] = [*raw["topology"].get("link_overrides", ()), *own]
+
+    return change
+
+
+def _written_out(fabric: Fabric, rates: Mapping[int, int]) -> dict[str, Any]:
+    """Every node and cable of a custom topology, some at another rate; `rates`: LinkId -> bit/s."""
+    nodes = [{"name": it.name, "role": it.role.value, "group": it.group, "network": it.network} for it in fabric.nodes]
+    links = []
+    for link in fabric.links:
+        a, b = fabric.ports[link.a], fabric.ports[link.b]
+        length = (
+            {"cable": exact_length(link.length_mm)}
+            if link.length_mm * PS_PER_MM == link.delay_ps
+            else {"delay": exact_time(link.delay_ps)}
+        )
+        ends = {"a": fabric.nodes[a.node].name, "b": fabric.nodes[b.node].name, "a_port": a.name, "b_port": b.name}
+        links.append({**ends, "rate": exact_rate(rates.get(link.id, link.rate_bps)), **length})
+    return {"nodes": nodes, "links": links}
 
 
 def _edited(*kinds: type[Edit]) -> Callable[[CompiledScenario], CompiledScenario]:

@@ -151,18 +151,21 @@ def _overlay(pane: Pane, layout: Layout) -> Iterator[str]:
             continue
         (x, y), half, tall = layout.at[number], layout.half_width[number], layout.half_height[number]
         tall = tall or half
+        room = 6 if layout.half_height[number] else 4  # the name of a host is right below it
         yield (
-            f'<rect class="ring root" x="{x - half - 6:.1f}" y="{y - tall - 6:.1f}" '
-            f'width="{2 * half + 12:.1f}" height="{2 * tall + 12:.1f}" rx="9"/>'
+            f'<rect class="ring root" x="{x - half - room:.1f}" y="{y - tall - room:.1f}" '
+            f'width="{2 * (half + room):.1f}" height="{2 * (tall + room):.1f}" rx="9"/>'
         )
     for end in pane.root_ends:
         link = pane.base.links[end // 2]
         own, other = (link.a, link.b) if end % 2 == 0 else (link.b, link.a)
         (x, y), (to_x, to_y) = layout.at[own], layout.at[other]
-        tall = (layout.half_height[own] or layout.half_width[own]) + 13
+        # Of a host on its ring, and smaller: the name of the host above it is next to that.
+        tall = layout.half_height[own] + 13 if layout.half_height[own] else layout.half_width[own] + 5
+        half = 8 if layout.half_height[own] else 6
         share = min(tall / max(abs(to_y - y), 1.0), 0.4)
         x, y = x + share * (to_x - x), y + share * (to_y - y)
-        yield f'<path class="rootport" d="M{x:.1f} {y - 8:.1f}l8 8l-8 8l-8 -8z"/>'
+        yield f'<path class="rootport" d="M{x:.1f} {y - half:.1f}l{half} {half}l-{half} {half}l-{half} -{half}z"/>'
 
 
 def _data(block: LayeredMap) -> dict[str, Any]:

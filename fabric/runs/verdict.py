@@ -17,6 +17,8 @@ import numpy as np
 from fabric.dataplane.state.codes import BY_FLOW, BY_SENDER, PER_PACKET, DropReason
 from fabric.runs import convergence, injected, messages
 from fabric.runs.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
+from fabric.theory.marking import usual_curve
+from fabric.topology.peer_rates import unlike_peers
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 from fabric.units import count as _count
 from fabric.units import listed as _some
@@ -88,7 +90,7 @@ def sentences(
         *_without_cable(truth, summary["stop"]["time_ns"]),
         *_drops(metrics, summary, truth, frozenset(DropReason) - _WITHOUT_PAUSES),
         *_links(now),
-        *_unmarked(metrics),
+        *_unmarked(now, metrics, reads_marks=reads_marks),
         *(_marked_early(now) if reads_marks else ()),
     ]
     others = [
@@ -102,6 +104,7 @@ def sentences(
         *_repeats(now, summary),
         *_arp(metrics),
         *_datagrams(metrics),
+        *(("note", f"{it}; see `fabric topology check`") for it in unlike_peers(now.fabric)),
         *(it for it in routing if it[0] != "warning"),
         *_never_reached(truth, summary["stop"]["time_ns"]),
         *_events(summary),
@@ -296,14 +299,32 @@ def _pausing_hosts(now: Snapshot) -> Iterator[Sentence]:
         yield "warning", f"{what}{many}: {_some(names, 5)} sent {_count(sent, 'pause frame')} {why}"
 
 
-def _unmarked(metrics: Metrics) -> Iterator[Sentence]:
-    if metrics["pfc.pause_frames"] and not metrics["ecn.marked"]:
-        why = (
-            "no queue that marks has carried ECN-capable packets"
-            if metrics["ecn.marked_ratio"] is None
-            else "no queue reached its Kmin, or marking is off"
-        )
-        yield "warning", f"PFC paused and ECN marked nothing: {why}"
+def _unmarked(now: Snapshot, metrics: Metrics, *, reads_marks: bool) -> Iterator[Sentence]:
+    """PFC without a mark, with the levels of both and, where senders slow down for marks, the curve to give."""
+    if not metrics["pfc.pause_frames"] or metrics["ecn.marked"]:
+        return
+    if metrics["ecn.marked_ratio"] is None:
+        yield "warning", "PFC paused and ECN marked nothing: no queue that marks has carried ECN-capable packets"
+        return
+    paused = (now.pgs["xoff_count"] > 0) & (now.pgs["peak_limit_bytes"] > 0)
+    marking = (now.queues["ecn"] != 0) & (now.queues["kmin_bytes"] > 0) & (now.queues["enqueued_pkts"] > 0)
+    if not paused.any() or not marking.any():
+        yield "warning", "PFC paused and ECN marked nothing: no queue reached its Kmin, or marking is off"
+        return
+    xoff = int(now.pgs["peak_limit_bytes"][paused].min())
+    port, prio = min(np.argwhere(marking).tolist(), key=lambda it: int(now.queues["kmin_bytes"][*it]))
+    kmin = int(now.queues["kmin_bytes"][port, prio])
+    text = f"no queue reached its Kmin ({format_measured_bytes(kmin)} or more) before a group reached XOFF"
+    remedy = ""
+    if reads_marks and kmin >= xoff:
+        curve = usual_curve(_rate_bps(now, port), xoff)
+        low, high = (format_measured_bytes(it) for it in (curve.kmin_bytes, curve.kmax_bytes))
+        remedy = f"; give Kmin {low} and Kmax {high} at {format_bit_rate(_rate_bps(now, port))}"
+    yield "warning", f"PFC paused and ECN marked nothing: {text} ({format_measured_bytes(xoff)}){remedy}"
+
+
+def _rate_bps(now: Snapshot, port: int) -> int:
+    return now.fabric.links[now.fabric.ports[port].link].rate_bps
 
 
 def _marked_early(now: Snapshot) -> Iterator[Sentence]:

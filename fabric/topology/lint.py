@@ -13,6 +13,7 @@ from typing import Literal
 from fabric.topology.analysis import Analysis
 from fabric.topology.levels import levels
 from fabric.topology.model import Fabric, Node
+from fabric.topology.peer_rates import slow_cables
 from fabric.units import count, format_rate_bps
 
 
@@ -21,7 +22,9 @@ class Finding:
     """One weakness or note."""
 
     rule: str
-    """'oversubscription', 'failure-point', 'speed-mismatch', 'uneven-uplinks', 'single-cable', 'dead-end'."""
+    """'oversubscription', 'failure-point', 'slow-link', 'speed-mismatch', 'uneven-uplinks', 'single-cable',
+    'dead-end'.
+    """
     severity: Literal["warning", "note"]
     place: str
     text: str
@@ -31,6 +34,16 @@ class Finding:
 def findings(fabric: Fabric, analysis: Analysis, max_oversubscription: float = 1.0) -> list[Finding]:
     """All findings, warnings first; `max_oversubscription` is the ratio a tier may have without a warning."""
     found = [*_oversubscription(analysis, max_oversubscription), *_failure_points(analysis)]
+    found += [
+        Finding(
+            "slow-link",
+            "warning",
+            it.device,
+            it.words(fabric),
+            "give its ports, cables and optics the rate of their peers, or accept it on purpose",
+        )
+        for it in slow_cables(fabric)
+    ]
     level = levels(fabric)
     for switch in fabric.switches:
         found += _uplinks(

@@ -2,7 +2,7 @@
 
 Stages follow a network from the cable up: cables and switches, control plane, losses, pauses and queues. A stage leaves
 out what an earlier one explains: packets without a route at a switch that hangs, sessions over a dead link, a queue
-towards a link that became slower.
+towards a link that became slower, or that is slower than its peers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from telemetry.diagnosis.early_marks import KMAX, KMIN, PMAX, early_marks
 from telemetry.diagnosis.losses import loss_roots
 from telemetry.diagnosis.queues import pause_roots
 from telemetry.diagnosis.root import Kind, Root
+from telemetry.diagnosis.slow_links import is_at_slow_cable, of_one_switch, slow_link_roots
 from telemetry.diagnosis.view import View
 from telemetry.diagnosis.waits import waits
 from telemetry.record.store import Store
@@ -31,7 +32,9 @@ _ROUTELESS: Final = _REROUTING | {Kind.EVPN_LOSS, Kind.MAC_MOVE}
 _WITHDRAWING_NS: Final = 2_000_000
 """Half a minute of an operator, at the pace of docs/alerts.md, for a withdrawal to leave."""
 _PEER_STATE: Final = "fabric_bgp_peer_state"
-_LOAD: Final = frozenset({Kind.OVERSUBSCRIPTION, Kind.POLARISED, Kind.ELEPHANTS, Kind.INCAST, Kind.MICROBURST})
+_LOAD: Final = frozenset(
+    {Kind.OVERSUBSCRIPTION, Kind.POLARISED, Kind.ELEPHANTS, Kind.INCAST, Kind.MICROBURST, Kind.SLOW_LINK}
+)
 
 
 METRICS: Final = (
@@ -113,12 +116,15 @@ def diagnose(store: Store, fabric: Fabric, missing: frozenset[str] = frozenset()
     ]
     slower = [it for it in cables if it.kind is Kind.LANES_LOST]
     hanging = [it for it in cables if it.kind is Kind.SWITCH_HANG]
+    lasting = [it for it in slow_link_roots(view) if not _explained(it, moving, ())]
     pauses = [
-        it
+        of_one_switch(view, it)
         for it in (*pause_roots(view, waits(view)), *early_marks(view))
-        if not _explained(it, moving, slower) and not _towards(view, it, hanging)
+        if not _explained(it, moving, slower)
+        and not _towards(view, it, hanging)
+        and not (it.kind in _LOAD and is_at_slow_cable(view, it, lasting))
     ]
-    found = [*cables, *(it for it in control if not _over(it, losing)), *losses, *pauses]
+    found = [*cables, *(it for it in control if not _over(it, losing)), *losses, *lasting, *pauses]
     return sorted(found, key=lambda it: (it.rank, it.began_ns, it.kind.value, it.place))
 
 

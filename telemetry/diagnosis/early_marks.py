@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.theory.marking import LEAST_ROUND_TRIP_PS, Curve, marking_probability
+from fabric.theory.marking import LEAST_ROUND_TRIP_PS, Curve, least_curve, marking_probability
 from fabric.units import PS_PER_S, count, format_bit_rate, format_measured_bytes, format_time_ps
 from telemetry.diagnosis.queues import FULL
 from telemetry.diagnosis.root import Kind, Meaning, Root
@@ -42,6 +42,10 @@ _HELD: Final = 0.01
 section 5)."""
 _LEAST_MARKS: Final = 100
 _LEAST_INTERVALS: Final = 2
+_DEPTH: Final = "fabric_queue_watermark_bytes"
+_DEEPER: Final = 6
+"""Times that a queue is deeper at most with the curve of the advice: 1.0 to 5.9 in 65 pairs of runs
+(docs/decisions/0181)."""
 _PAUSED_SHARE: Final = 0.1
 """Share of an interval for which a port is paused, from which on it is idle for that."""
 
@@ -124,7 +128,8 @@ def _judged(view: View, place: Place, marks: Values, wanting: NDArray[np.bool_])
     began, ended = view.span(rows)
     root = Root(
         Kind.ECN_WRONG, view.device(port), began, ended, evidence, view.port(port).name, priority,
-        margin=idle_s / seconds / (1 - FULL), special=_meaning(kmin[row], float(rate_bps[row]), frame_bytes),
+        margin=idle_s / seconds / (1 - FULL),
+        special=_meaning(kmin[row], kmax[row], float(rate_bps[row]), frame_bytes, _peak(view, place)),
     )  # fmt: skip
     return _Early(root, idle_bytes)
 
@@ -143,13 +148,22 @@ def _marked_share(depth_bytes: Values, curves: NDArray[np.float64]) -> Values:
     return share
 
 
-def _meaning(kmin_bytes: float, rate_bps: float, frame_bytes: float) -> Meaning:
-    """The words of a queue that marks too early, with the Kmin that its link needs and what that costs."""
-    wanted = max(_FRAMES * frame_bytes, rate_bps / 8 * _ROUND_TRIP_S)
+def _peak(view: View, place: Place) -> float:
+    """Most bytes that the queue held."""
+    return float(view.at(view.gauge(_DEPTH), place).max())
+
+
+def _meaning(kmin_bytes: float, kmax_bytes: float, rate_bps: float, frame_bytes: float, peak_bytes: float) -> Meaning:
+    """The words of a queue that marks too early, with the curve that its link needs and what that costs."""
+    wanted = least_curve(int(rate_bps), frame_bytes)
+    most = _DEEPER * peak_bytes
+    waits = f"{_size(most)}, which takes {_time(most * 8 / rate_bps)} to send"
+    price = f"this queue held up to {_size(peak_bytes)}, and will hold up to {_DEEPER} times as much ({waits})"
     return Meaning(
         "a queue marks too early",
-        f"raise Kmin from {_size(kmin_bytes)} to {_size(wanted)}, what the port sends in a round trip, and Kmax with "
-        f"it. Its price: packets wait up to {_time(wanted * 8 / rate_bps)} longer before senders slow down",
+        f"raise Kmin from {_size(kmin_bytes)} to {_size(wanted.kmin_bytes)}, what the port sends in a round trip, and "
+        f"Kmax from {_size(kmax_bytes)} to {_size(wanted.kmax_bytes)}. Its price: {price}, so other messages "
+        "wait longer there; compare completion times with `fabric diff`",
     )
 
 

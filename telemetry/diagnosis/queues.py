@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.topology.peer_rates import oversubscribed
 from fabric.units import PS_PER_S, count, format_time_ps
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.diagnosis.view import Place, Values, View, grown
 from telemetry.diagnosis.waits import Origin, Waits
 
+_NEXT: Final = 2
+"""Samples from one to the next that shows the same queue, with one in between that does not."""
 STORMS: Final = 6
 """Storms that the watchdog found at one queue from which on they are one intermittent fault (FabricPfcwdFlapping)."""
 _LEAST_SHARE: Final = 0.02
@@ -60,10 +64,28 @@ def pause_roots(view: View, found: Waits) -> Iterator[Root]:
             hosts.append(_host(view, origin, total))
         elif origin.total_s >= _LEAST_SHARE * total:
             congested.add(origin.place)
-            yield _congestion(view, origin.place, origin.paused_s, _caused(view, origin, found), origin)
+            root = _congestion(view, origin.place, origin.paused_s, _caused(view, origin, found), origin)
+            if root.kind is not Kind.MICROBURST or not _drains_after(origin, found):
+                yield root
     yield from _one_a_host(hosts)
     yield from _marking(view, congested)
     yield from _late(view, {view.device(it.place[0]) for it in found.origins if it.is_host})
+
+
+def _drains_after(origin: Origin, found: Waits) -> bool:
+    """Whether a queue only sends what it held while a host paused it: it waited for that host, and since then, without
+    a gap of more than a sample, others have waited for it.
+    """
+    rows = np.flatnonzero(origin.paused_s > 0).tolist()
+    for host in found.origins:
+        of_host = np.flatnonzero(host.paused_s > 0).tolist() if host.is_host else []
+        if not of_host or origin.place not in host.victims or rows[0] < of_host[0]:
+            continue
+        joined = sorted({*of_host, *rows})
+        since = joined[joined.index(max(it for it in of_host if it <= rows[0])) :]
+        if all(after - before <= _NEXT for before, after in pairwise(since)):
+            return True
+    return False
 
 
 def _caused(view: View, origin: Origin, found: Waits) -> Values:
@@ -288,9 +310,10 @@ def _active_pairs(view: View, intervals: NDArray[np.bool_]) -> float:
 
 def _marking(view: View, without: set[Place]) -> Iterator[Root]:
     """Queues between switches that mark for long and pause nobody: their link has more than its share, or all of its
-    equals are full, which is one root.
+    equals are full, which is one root. One without an equal is judged where its switch has fewer than its peers.
     """
     full: set[frozenset[int]] = set()
+    unlike = {it.device for it in oversubscribed(view.fabric)}
     for place, marks in view.growth(_MARKS).items():
         port, _ = place
         intervals = marks > 0
@@ -298,7 +321,8 @@ def _marking(view: View, without: set[Place]) -> Iterator[Root]:
             continue
         equals = _equals(view, port)
         used = _use(view, equals, intervals)
-        if used.min() > FULL and len(equals) > 1:
+        alone = not unlike & {view.device(port), view.device(view.peer(port))} and len(equals) == 1
+        if used.min() > FULL and not alone:
             if frozenset(equals) not in full:
                 full.add(frozenset(equals))
                 yield _congestion(view, place, np.where(intervals, 1.0, 0.0), _xoffs(view, place), None)

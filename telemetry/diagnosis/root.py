@@ -13,6 +13,7 @@ class Kind(StrEnum):
     LINK_DOWN = "link-down"
     LINK_FLAP = "link-flap"
     LANES_LOST = "lanes-lost"
+    SLOW_LINK = "slow-link"
     BAD_OPTIC = "bad-optic"
     SILENT_LOSS = "silent-loss"
     SWITCH_DOWN = "switch-down"
@@ -55,6 +56,11 @@ MEANINGS: Final = {
     Kind.LINK_FLAP: Meaning("a link comes and goes", "shut the port, so that routes stop moving; replace the optics"),
     Kind.LANES_LOST: Meaning(
         "a link became slower", "drain the link, or the host behind it: it still gets a full share"
+    ),
+    Kind.SLOW_LINK: Meaning(
+        "a link is slower than its peers",
+        "give its ports, cable and optics the rate of their peers (`fabric topology check` lists such links); until "
+        "then keep jobs off it",
     ),
     Kind.BAD_OPTIC: Meaning("frames arrive damaged", "drain the link; clean or replace the optics"),
     Kind.SILENT_LOSS: Meaning("frames are lost without a counter", "drain the link; frames sent do not arrive"),

@@ -40,6 +40,7 @@ _HELPS: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.LINK_DOWN: ("replace", "wait"),
     Kind.LINK_FLAP: ("shut", "drain", "replace"),
     Kind.LANES_LOST: ("drain", "shut", "replace"),
+    Kind.SLOW_LINK: ("restore-config", "replace", "drain"),
     Kind.BAD_OPTIC: ("drain", "shut", "replace"),
     Kind.SILENT_LOSS: ("drain", "shut", "replace"),
     Kind.SWITCH_DOWN: ("reset",),

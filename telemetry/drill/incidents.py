@@ -81,6 +81,7 @@ INCIDENTS: Final = (
     Incident("drills/evpn-loss", Kind.EVPN_LOSS, ("leaf2",)),
     Incident("drills/mac-move", Kind.MAC_MOVE, ("leaf2", "leaf1")),
     Incident("drills/oversubscription", Kind.OVERSUBSCRIPTION, (*_LEAVES, "spine1", "spine2")),
+    Incident("drills/slow-link", Kind.SLOW_LINK, ("leaf3", "spine1", "spine2", "spine3", "spine4")),
     Incident("drills/polarised", Kind.POLARISED, _POD_SPINES),
     Incident("drills/incast", Kind.INCAST, ("leaf1:Ethernet0",), 3),
     Incident("drills/microburst", Kind.MICROBURST, ("leaf1:Ethernet0",), 3),

@@ -12,6 +12,7 @@ APART: Final[Mapping[str, str]] = {
     Kind.LINK_DOWN: "carrier goes once and stays away; a switch that is down loses all its carriers",
     Kind.LINK_FLAP: "the port's time down grows again and again, while each sample may show it up",
     Kind.LANES_LOST: "the speed is below its earlier value at both ends; frames arrive whole",
+    Kind.SLOW_LINK: "the speed has been the same from the start, below that of the same links of its peers",
     Kind.BAD_OPTIC: "damaged frames are counted at one end of one cable, and before packets out of sequence",
     Kind.SILENT_LOSS: "frames sent exceed frames received on one cable, and no counter of errors moves",
     Kind.SWITCH_DOWN: "all carriers of one switch are gone at once",

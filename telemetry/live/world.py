@@ -22,6 +22,7 @@ from fabric.ids import NodeId
 from fabric.scenario.compile.scenario import CompiledScenario
 from fabric.scenario.inject import Change, fault_change, rerouted, settings_after
 from fabric.scenario.schema.scenario import Scenario
+from fabric.theory.marking import usual_curve
 from fabric.topology.feeds import feeds
 from fabric.topology.paths import equal_cost_ports
 from fabric.units import PS_PER_S, format_time_ps
@@ -225,7 +226,8 @@ class LiveWorld(Observer):
         if self._engine is not None:
             row = self._engine.state.queues[origin.port * N_CLASSES + origin.prio]
             kmin = int(row["kmin_bytes"]) if row["ecn"] else None
-        return marking.advice(control, kmin, 0)
+        fabric = self._compiled.fabric
+        return marking.advice(control, kmin, 0, usual_curve(fabric.links[fabric.ports[origin.port].link].rate_bps))
 
     def _node(self, node: pause_tree.PauseNode, now_ps: int) -> dict[str, Any]:
         fabric = self._compiled.fabric

@@ -58,7 +58,7 @@ def focus_of(evidence: Evidence) -> Focus:
 def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None = None) -> Focus:
     """The first of these root causes, or that there is none. `control`: control_of() the run."""
     if not roots:
-        return Focus(Answer(Status.GOOD, "None. No metric of this run shows a fault.", target=fabric_map.KEY))
+        return Focus(Answer(Status.GOOD, "None. No metric of this run shows a fault."))
     first = roots[0]
     meaning = first.meaning
     hurt = hurt_by(evidence, first)

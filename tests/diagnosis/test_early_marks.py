@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from fabric.explain.evidence import Evidence
+from fabric.runs.rundir import RunDir
 from fabric.topology.registry import build_topology, parse_topology
 from telemetry.diagnosis.early_marks import early_marks
 from telemetry.diagnosis.root import Root
 from telemetry.diagnosis.view import View
-from tests.diagnosis.conftest import LEAF_SPINE, Diagnose
+from telemetry.sources.roots import roots_of
+from tests.diagnosis.conftest import LEAF_SPINE, Diagnose, played
 
 _SAMPLES = 11
 _MS = 1_000_000
@@ -40,6 +45,7 @@ def _roots(*, use: float = 0.5, kmin: float = 1000, kmax: float = 4000, pmax: fl
         "fabric_ecn_kmax_bytes": (port | queue, kmax),
         "fabric_ecn_pmax_ratio": (port | queue, pmax),
         "fabric_rnic_active_queue_pairs": ({"device": "host2"}, pairs),
+        "fabric_queue_watermark_bytes": (port | queue, 50_000),
     }
 
     def iter_series(metric: str, **_: str) -> Iterator[tuple[dict[str, str], Any]]:
@@ -62,7 +68,8 @@ def test_marks_behind_less_than_a_packet_are_named_with_port_curve_and_cost() ->
     assert "idle for 50% of 10ms" in root.evidence[0]
     assert "62.5MB more fit into the idle time at 100Gbit/s" in root.evidence[1]  # 5 ms of 100 Gbit/s
     assert "raise Kmin from 1KB to 62.5KB" in root.meaning.act
-    assert "up to 5us longer" in root.meaning.act
+    assert "and Kmax from 4KB to 250KB" in root.meaning.act
+    assert "held up to 50KB, and will hold up to 6 times as much (300KB, which takes 24us to send)" in root.meaning.act
 
 
 @pytest.mark.parametrize(
@@ -121,3 +128,30 @@ def test_of_twins_the_one_that_marks_too_early_is_named(
 ) -> None:
     found = [it for it in diagnosed(_incast(ecn, transport)) if it.kind == "ecn-wrong"]
     assert [it.place for it in found] == (["leaf2:Ethernet0 (class 3)"] if named else [])
+
+
+def _peak(run: RunDir) -> int:
+    evidence = Evidence(run)
+    _, values = evidence.series("queue_watermark_bytes")[evidence.port_named("leaf2:Ethernet0"), 3]
+    return int(values.max())
+
+
+@pytest.mark.parametrize(
+    ("ecn", "senders"), [((1, 4), 4), pytest.param((5, 20), 3, marks=pytest.mark.slow),
+                         pytest.param((1, 50), 2, marks=pytest.mark.slow)]
+)  # fmt: skip
+def test_a_rerun_with_the_curve_of_the_advice_has_no_such_root_and_the_price_that_it_names(
+    ecn: tuple[int, int], senders: int, tmp_path: Path
+) -> None:
+    data = _incast({"kmin": f"{ecn[0]}KB", "kmax": f"{ecn[1]}KB", "pmax": 1}, {"cc": "dcqcn"})
+    data["workload"][0]["senders"] = data["workload"][0]["senders"][:senders]
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    before = played(tmp_path / "before", data)
+    [root] = [it for it in roots_of(before) if it.kind == "ecn-wrong"]
+    found = re.search(r"to (\S+), what .* Kmax from \S+ to (\S+)\. .* hold up to (\d+) times", root.meaning.act)
+    assert found is not None
+    data["switches"]["overrides"][0]["ecn"] = {"kmin": found[1], "kmax": found[2], "pmax": 1}
+    after = played(tmp_path / "after", data)
+    assert [it for it in roots_of(after) if it.kind == "ecn-wrong"] == []
+    assert _peak(before) < _peak(after) <= int(found[3]) * _peak(before)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from fabric.cli.main import main
-from tests.diagnosis.conftest import scenario
+from fabric.explain.evidence import Evidence
+from telemetry.sources.incidents import incidents_of
+from tests.diagnosis.conftest import played, scenario
 
 Capture = pytest.CaptureFixture[str]
 
@@ -55,17 +58,93 @@ def test_a_queue_that_pauses_before_it_marks_is_told_with_both_numbers(tmp_path:
     }  # fmt: skip
     (tmp_path / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")
     assert main(["run", str(tmp_path / "scenario.yml"), "--out", str(tmp_path / "run"), "--quiet"]) == 0
-    assert "  ! a queue pauses before it marks: leaf1:Ethernet0 (class 3)" in capsys.readouterr().out
+    [line] = [
+        it for it in capsys.readouterr().out.splitlines() if it.startswith("  ! a queue pauses before it marks: ")
+    ]
+    assert "leaf1:Ethernet0 (class 3) (PFC comes before ECN here; Kmin 30MB against XOFF " in line
     assert main(["explain", "roots", str(tmp_path / "run"), "--json"]) == 0
     root = json.loads(capsys.readouterr().out)["roots"]["roots"][0]
     act = root["act"]
     assert act.startswith("mark earlier: Kmin (30MB) is not below XOFF (")
-    assert "Its price: the port was sending for 100% of that time already, so only pauses and queue go" in act
+    assert "; give Kmin 400KB, Kmax 1.6MB and Pmax 20%" in act
+    assert "(the port was sending for 100% of that time already)" in act
     assert "fabric diff" in act
     assert root["hurt"]["slower"] == 0  # five that share a port take five times as long, whatever is marked
     assert main(["report", str(tmp_path / "run"), "--out", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<span class="sign">!</span>A queue pauses before it marks' in page
+
+
+@pytest.mark.parametrize(
+    ("ecn", "size", "lasts"),
+    [
+        ({"kmin": "3MB", "kmax": "8MB", "pmax": 0.2}, "8MB", True),
+        pytest.param({"kmin": "30MB", "kmax": "40MB", "pmax": 0.01}, "8MB", True, marks=pytest.mark.slow),
+        pytest.param({"kmin": "30MB", "kmax": "40MB", "pmax": 0.2}, "2MB", False, marks=pytest.mark.slow),
+    ],
+)
+def test_a_rerun_with_the_advised_curve_pauses_less_and_costs_no_more_than_it_says(
+    ecn: dict[str, object], size: str, *, lasts: bool, tmp_path: Path
+) -> None:
+    """Of senders that go on; the burst with which messages begin is paused whatever the curve is."""
+    data = {
+        "name": "late",
+        "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 8,
+                     "host_rate": "100G", "fabric_rate": "400G"},
+        "switches": {"asic": "trident3", "buffer": {"dynamic_th": -4}, "overrides": [{"switch": "leaf1", "ecn": ecn}]},
+        "workload": [{"kind": "incast", "receiver": "host1", "senders": ["host9", "host1[0-6]"], "size": size}],
+        "telemetry": {"interval": "50us"},
+        "run": {"duration": "15ms"},
+    }  # fmt: skip
+    found = []
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        run = played(tmp_path / name, data)
+        evidence = Evidence(run)
+        _, depth = evidence.series("queue_watermark_bytes")[evidence.port_named("leaf1:Ethernet0"), 3]
+        paused = sum(stop - start for span in evidence.pauses for start, stop in span.held)
+        found.append((paused, int(depth.max()), float(run.summary["metrics"]["goodput.total_bps"])))
+        if name == "before":
+            [root] = [it for it in incidents_of(run) if it.root.kind == "ecn-wrong"]
+            values = re.search(r"give Kmin (\S+), Kmax (\S+) and Pmax 20%", root.act)
+            assert values is not None
+            assert ("gives fewer pauses of senders that go on" in root.act) is lasts
+            assert ("changes little here" in root.act) is not lasts
+            data["switches"]["overrides"][0]["ecn"] = {"kmin": values[1], "kmax": values[2], "pmax": 0.2}
+    (before, peak, goodput), (after, peak_after, goodput_after) = found
+    assert (after <= 0.3 * before) is lasts
+    assert peak_after <= 1.02 * peak
+    assert goodput_after >= 0.5 * goodput
+
+
+@pytest.mark.parametrize(("control", "advised"), [("dcqcn", True), ("timely", False)])
+def test_a_fabric_that_marks_nowhere_before_it_pauses_is_told_with_both_numbers_and_a_curve_that_marks(
+    control: str, tmp_path: Path, capsys: Capture, *, advised: bool
+) -> None:
+    data = {
+        "name": "late",
+        "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 4,
+                     "host_rate": "100G", "fabric_rate": "100G"},
+        "switches": {"asic": "trident3", "ecn": {"kmin": "3MB", "kmax": "8MB", "pmax": 0.2},
+                     "buffer": {"static_th": "600KB"}},
+        "transport": {"cc": control},
+        "workload": [{"kind": "incast", "receiver": "host1", "senders": ["host2", "host5", "host6"], "size": "2MB"}],
+        "run": {"duration": "10ms"},
+    }  # fmt: skip
+    (tmp_path / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")
+    assert main(["run", str(tmp_path / "scenario.yml"), "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    said = capsys.readouterr().out
+    begin = (
+        "PFC paused and ECN marked nothing: no queue reached its Kmin (3MB or more) before a group reached XOFF (600KB)"
+    )
+    assert begin in said
+    assert ("; give Kmin 100KB and Kmax 400KB at 100Gbit/s" in said) is advised
+    assert main(["explain", "roots", str(tmp_path / "run"), "--json"]) == 0
+    root = json.loads(capsys.readouterr().out)["roots"]["roots"][0]
+    assert ("mark earlier: Kmin (3MB) is not below XOFF (600KB); give Kmin 100KB" in root["act"]) is advised
+    sets = ["--set", "switches.ecn={kmin: 100KB, kmax: 400KB, pmax: 0.2}"]
+    assert main(["run", str(tmp_path / "scenario.yml"), "--out", str(tmp_path / "again"), "--quiet", *sets]) == 0
+    assert "ECN marked nothing" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,12 @@ LOW = {"kmin": "20KB", "kmax": "200KB", "pmax": 0.2}
     [
         (LOW, {"cc": "dcqcn"}, ["ECN Kmin (20KB) is below XOFF (", "may cost completion time"], ["mark earlier"]),
         ({"kmin": "8MB", "kmax": "9MB", "pmax": 0.2}, {"cc": "dcqcn"}, ["mark earlier: Kmin (8MB) is not below"], []),
-        ("off", {"cc": "dcqcn"}, ["turn ECN on at this queue, with Kmin below XOFF ("], ["mark earlier"]),
+        (
+            "off",
+            {"cc": "dcqcn"},
+            ["turn ECN on here, with Kmin 100KB, Kmax 400KB and Pmax 20%, both below XOFF ("],
+            ["mark earlier"],
+        ),
         (LOW, {"cc": "timely"}, ["transport.cc timely does not read ECN marks"], ["Kmin", "mark earlier"]),
         (LOW, {"cc": "none"}, ["transport.cc is none"], ["Kmin", "mark earlier"]),
     ],

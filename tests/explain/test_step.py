@@ -19,6 +19,7 @@ from fabric.explain.critical_path import Kind, Recorded, critical_path
 from fabric.explain.evidence import Evidence
 from fabric.explain.report import compose
 from fabric.explain.step import Line, Step, by_cause, explain_step
+from fabric.render.document import Prose, Section
 from fabric.render.html import to_html
 from fabric.runs import schedule, simulate
 from fabric.runs.rundir import RunDir
@@ -228,3 +229,9 @@ def test_the_path_turns_to_the_need_that_was_met_last() -> None:
     ]
     alone = critical_path(made.build(), found, np.array([other]), 40, whole=True)
     assert [(it.kind, it.start_ns, it.end_ns) for it in alone.stretches] == [(Kind.NETWORK, 3, 9)]
+
+
+def test_the_answer_of_a_step_stands_before_the_long_table_of_its_path(straggling: Evidence) -> None:
+    asked = Section("without", "Without a cause", (Prose("564us"),))
+    keys = [section.key for section in explain_step(straggling, more=(asked,)).sections]
+    assert keys == ["without", "step", "causes", "stragglers", "path"]

@@ -68,6 +68,7 @@ SITUATIONS = {
     "lossy link": "silent-loss",
     "flapping link": "link-flap",
     "lanes lost": "lanes-lost",
+    "link slower than its peers": "slow-link",
     "spine hang": "spine-hang",
     "switch without power": "switch-down",
     "black hole": "black-hole",

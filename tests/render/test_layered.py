@@ -22,7 +22,7 @@ from fabric.render.document import (
     Status,
     Unit,
 )
-from fabric.render.drawing import place
+from fabric.render.drawing import CHARACTER, place
 from fabric.render.heat import DRAWN_SWITCHES, MOST_LINES, matrices, too_large
 from fabric.render.html import to_html
 from fabric.render.json import to_json
@@ -64,6 +64,31 @@ def test_without_scripts_the_first_layer_and_moment_are_drawn_with_their_marks()
     assert "Highest: leaf1:Ethernet0 towards spine1 90%" in page.replace(": 90%", " 90%")
     assert page.count("<button") == 3
     assert 'aria-pressed="true">Pauses' in page
+
+
+def test_the_signs_of_a_root_hide_no_name_of_a_host() -> None:
+    base = leaf_spine(2, 2, 8)
+    layout = place(base, 620)
+    hosts = [number for number, node in enumerate(base.nodes) if node.role == "host"]
+    for host in hosts:
+        [end] = [2 * row + 1 for row, link in enumerate(base.links) if link.b == host]
+        page = layered_html(layered(base, roots=(host,), root_ends=(end,)), "")
+        sign = re.search(r'class="rootport" d="M([\d.]+) ([\d.]+)l(\d+)', page)
+        ring = re.search(r'class="ring root" x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', page)
+        assert sign is not None
+        assert ring is not None
+        x, top, half = (float(it) for it in sign.groups())
+        for other in hosts:
+            at_x, at_y = layout.at[other]
+            if abs(at_x - x) < half + CHARACTER * len(base.nodes[other].name) / 2:
+                assert top >= at_y + 21 or top + 2 * half <= at_y + 13  # names are written from 13 to 21 below
+        assert float(ring[1]) + float(ring[2]) <= layout.at[host][1] + 13
+
+
+def test_a_page_without_a_place_to_open_has_no_link_to_the_map() -> None:
+    section = Section("map", "Map", (layered(leaf_spine(2, 2, 2)),))
+    document = Document("t", "s", Status.GOOD, "v", (), (section,), Answer(Status.GOOD, "None."))
+    assert "See it on the map" not in to_html(document)
 
 
 def test_a_layer_without_values_says_so_instead_of_being_empty() -> None:

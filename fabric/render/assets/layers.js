@@ -145,8 +145,11 @@ document.querySelectorAll(".layered").forEach((figure) => {
       pane.pick(to());
       if (pane.picked) pane.picked.mark.scrollIntoView({ block: "nearest", inline: "nearest" });
     });
+    pane.turned = () => pane.width !== box.clientWidth;
+    pane.rootMark = () => own.root >= 0 && !own.cells ? id("n" + own.root) : box.querySelector(".rootcell");
     pane.toRoot = () => {
-      const mark = own.root >= 0 && !own.cells ? id("n" + own.root) : box.querySelector(".rootcell");
+      const mark = pane.rootMark();
+      pane.width = box.clientWidth;
       if (!mark || box.scrollWidth <= box.clientWidth) return;
       const its = mark.getBoundingClientRect();
       const frame = box.getBoundingClientRect();
@@ -211,6 +214,17 @@ document.querySelectorAll(".layered").forEach((figure) => {
     choose(data.layer);
     panes.forEach((pane) => pane.toRoot());
   };
-  document.querySelectorAll(`a[data-opens][href="#${figure.id}"]`).forEach((link) => link.addEventListener("click", open));
+  // The link leads to the top of the figure; on a small screen the root may be below the edge there.
+  const lead = (event) => {
+    open();
+    const mark = panes.map((pane) => pane.rootMark()).find((it) => it);
+    if (!mark) return;
+    const below = mark.getBoundingClientRect().bottom - figure.getBoundingClientRect().top;
+    if (below + 2 * parseFloat(getComputedStyle(figure).scrollMarginTop || 0) < 0.85 * innerHeight) return;
+    event.preventDefault();
+    mark.scrollIntoView({ block: "center", inline: "nearest" });
+  };
+  document.querySelectorAll(`a[data-opens][href="#${figure.id}"]`).forEach((link) => link.addEventListener("click", lead));
+  addEventListener("resize", () => panes.forEach((pane) => { if (pane.turned()) pane.toRoot(); }));
   open();
 });

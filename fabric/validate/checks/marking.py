@@ -9,6 +9,7 @@ from typing import Final
 
 from fabric.configs.model import Binding, BufferProfile, Curve, Wred
 from fabric.configs.network import NEEDS_MARKS
+from fabric.theory.marking import BYTES_PER_GBPS
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
 from fabric.validate.checks.buffers import egress_cap
@@ -16,8 +17,6 @@ from fabric.validate.checks.entries import pause_roots
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_curve, set_field, set_marking
 
-BYTES_PER_GBPS: Final = 4000
-"""Kmin of the HPCC set-ups: 100, 200, 400 KB at 25, 50, 100G."""
 _FRAMES: Final = 3
 _JUMBO_BYTES: Final = 9216
 _KB: Final = 1000

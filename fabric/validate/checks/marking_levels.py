@@ -11,8 +11,9 @@ from typing import Final
 from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import Where
 from fabric.scenario.presets.asics import ASICS
+from fabric.theory.marking import BYTES_PER_GBPS
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, construct, shows
-from fabric.validate.checks.marking import BYTES_PER_GBPS, curve_evidence, marking, usual_curve
+from fabric.validate.checks.marking import curve_evidence, marking, usual_curve
 from fabric.validate.chips import mmu_bytes
 from fabric.validate.facts import Facts, Line
 
