@@ -236,7 +236,7 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
                 f"{end.device.name} does not route: 'ip routing' is missing, and BGP installs no route", (here,)
             )
         if not its.up:
-            return Cause(f"{end.device.name} has it shut", (at,))
+            return Cause(f"{end.device.name} has it shut", (place(end.device, its.at("shutdown")),))
         seen = other.device.asn if other.session is None else other.session.local_as.value or other.device.asn
         number = place(end.device, its.at("remote-as"))
         if its.asn and seen and its.asn != seen:

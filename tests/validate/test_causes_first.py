@@ -161,3 +161,47 @@ def test_a_mistyped_word_of_nvue_is_repaired_without_a_rest(tmp_path: Path) -> N
     plan = find(request, judge(request))
     assert plan.gone == plan.asked
     assert "contol" not in plan.end.text(str(tmp_path / "new/leaf1.yaml"))
+
+
+def test_a_spine_that_lost_bgp_is_told_so_where_all_leaves_wait_for_it(tmp_path: Path) -> None:
+    files = good("nxos")
+    text = files["spine1.cfg"]
+    cause = first("nxos", {**files, "spine1.cfg": text[: text.index("router bgp")]}, tmp_path)
+    assert (cause.check.id, cause.first.device) == ("P12", "spine1")
+
+
+def test_a_missing_neighbour_gets_the_lines_of_the_one_beside_it(tmp_path: Path) -> None:
+    files = copy.deepcopy(good("nvue"))
+    working = copy.deepcopy(files["leaf1.yaml"]["vrf"]["default"]["router"]["bgp"]["neighbor"])
+    del files["leaf1.yaml"]["vrf"]["default"]["router"]["bgp"]["neighbor"]["10.1.0.1"]
+    request = Request([folder("new", "nvue", files, tmp_path)])
+    plan = find(request, judge(request))
+    assert plan.gone == plan.asked
+    (change,) = plan.changes
+    assert f"remote-as {working['10.1.0.1']['remote-as']}" in change.command
+    assert "address-family l2vpn-evpn enable on" in change.command
+    assert not any(it.endswith("address-family") for it in change.statements)
+
+
+@pytest.mark.parametrize("language", ["eos", "nxos", "nvue"])
+def test_a_link_s_address_is_put_back_by_the_other_end(language: str, tmp_path: Path) -> None:
+    files = copy.deepcopy(good(language))
+    if language == "nvue":
+        ip = files["leaf1.yaml"]["interface"]["swp3"]["ip"]
+        ip["address"] = {"10.9.0.0/31": {}}
+    else:
+        files["leaf1.cfg"] = files["leaf1.cfg"].replace("ip address 10.1.0.0/31", "ip address 10.9.0.0/31")
+    request = Request([folder("new", language, files, tmp_path)])
+    plan = find(request, judge(request))
+    assert plan.gone == plan.asked
+    assert [it.value for it in plan.changes] == ["10.1.0.0/31"]
+
+
+def test_a_class_that_is_written_otherwise_is_renamed_where_it_stands(tmp_path: Path) -> None:
+    files = good("nxos")
+    text = files["leaf1.cfg"]
+    request = Request(
+        [folder("new", "nxos", {**files, "leaf1.cfg": text.replace("  class ROCEv2", "  class ROCEV2")}, tmp_path)]
+    )
+    plan = find(request, judge(request))
+    assert plan.end.text(str(tmp_path / "new/leaf1.cfg")) == text

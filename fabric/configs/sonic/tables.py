@@ -42,8 +42,8 @@ def _is_table(rows: object) -> bool:
 
 def defect_of(name: str, meant: str, rows: dict[str, dict[str, str | list[str]]]) -> Defect:
     """What is wrong with a mistyped table (R5), and each of its rows as it was meant."""
-    shown = count(len(rows), "row")
-    text = f"'{name[:60]}' is no table of CONFIG_DB (did you mean '{meant}'?), so its {shown} are without effect"
+    shown = f"its {count(len(rows), 'row')} {'is' if len(rows) == 1 else 'are'}"
+    text = f"'{name[:60]}' is no table of CONFIG_DB (did you mean '{meant}'?), so {shown} without effect"
     its: list[Meant] = []
     for key, fields in rows.items():
         its.append(Meant((name, key), (meant, key)))

@@ -318,7 +318,8 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for name, its in expected.items():
         owner = facts.network.devices[name]
         withdrawn = owner.identity.bgp_withdrawn if not owner.sessions else NOTHING
-        if not withdrawn and (owner.asn not in _NO_ASN or (not owner.sessions and not _lost_bgp(owner))):
+        lost = _lost_bgp(owner) or _awaited(facts, owner, {device.name for device, _ in its})
+        if not withdrawn and (owner.asn not in _NO_ASN or (not owner.sessions and not lost)):
             continue
         where = owner.identity.asn_where if owner.sessions else ("router bgp",)
         if withdrawn:
@@ -356,6 +357,15 @@ def _lost_bgp(device: Device) -> bool:
     own = device.identity
     elsewhere = device.capabilities.tables or bool(own.routing_elsewhere)
     return not elsewhere and bool(device.addresses) and bool(own.vtep)
+
+
+def _awaited(facts: Facts, device: Device, waiting: set[str]) -> bool:
+    """Whether all switches at the links of one without a session wait for it, and nothing else routes there."""
+    own = device.identity
+    far = {end[0] for name in device.ports if (end := facts.peers.get((device.name, name))) is not None}
+    switches = far & facts.network.devices.keys()
+    elsewhere = device.capabilities.tables or bool(own.routing_elsewhere) or bool(own.igp) or bool(device.routes)
+    return not elsewhere and bool(device.addresses) and len(switches) > 1 and switches <= waiting
 
 
 _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))

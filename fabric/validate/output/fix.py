@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from fabric.configs.text.jsonfile import JsonText
 from fabric.validate.causes import Cause
@@ -19,6 +19,9 @@ from fabric.validate.fix.state import CannotApplyError, Change, Key
 from fabric.validate.fix.tables import Tree
 from fabric.validate.output.text import many, where
 from fabric.visible import in_markdown, in_markdown_code, visible
+
+_MOST_ROWS: Final = 8
+"""Edits of one change that are listed; of more, its words and how many there are: --json has them."""
 
 
 def as_text(plan: Plan, files: list[str]) -> str:
@@ -129,6 +132,9 @@ def _told(plan: Plan, change: Change) -> Iterator[str]:
     """Each edit with its old and its new value; for statements, the statements."""
     if not change.rows:
         yield "; ".join(change.statements)
+        return
+    if len(change.rows) > _MOST_ROWS:
+        yield f"{change.what}: {many(len(change.rows), 'edit')}"
         return
     tree = _tree(plan, change)
     for row in change.rows:
