@@ -15,7 +15,7 @@ import pytest
 from fabric.cli.main import main
 from telemetry.alerting.alert import Alert
 from telemetry.alerting.alerts import ALERTS
-from telemetry.alerting.promql.model import Aggregate, Binary, Expr, Number, Over, Relabel, Select, Symbol
+from telemetry.alerting.promql.model import Aggregate, Binary, Expr, Latched, Number, Over, Relabel, Select, Symbol
 from telemetry.alerting.render import RUNBOOKS
 from telemetry.alerting.rules import RECORDINGS
 from telemetry.catalogue.metrics import BY_NAME, CATALOGUE
@@ -147,7 +147,7 @@ def deciding(of: Expr) -> set[str]:
         case Select(metric=metric):
             recorded = {rule.name: rule.expr for rule in RECORDINGS}
             return deciding(recorded[metric]) if metric in recorded else {metric} - INFOS
-        case Over(of=inner) | Aggregate(of=inner) | Relabel(of=inner):
+        case Over(of=inner) | Aggregate(of=inner) | Relabel(of=inner) | Latched(begins=inner):
             return deciding(inner)
         case Binary(symbol=symbol, left=left, right=right):
             return deciding(left) | (set() if symbol in {Symbol.AND, Symbol.UNLESS} else deciding(right))
