@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from fabric.topology.model import Fabric
@@ -136,8 +137,12 @@ def is_act(root: Root, change: Change | None) -> bool:
     """
     if change is None or change.source is not Source.ACT or root.kind not in {Kind.LINK_DOWN, Kind.SWITCH_DOWN}:
         return False
-    shut = change.text.partition(":")[0] == SHUT
-    return shut and change.devices <= root.devices and change.time_ns >= root.began_ns
+    shut = change.text.partition(":")[0] == SHUT and change.time_ns >= root.began_ns
+    own = f"{root.device}:{root.port}" if root.port else ""
+    other_port = own and any(
+        it.startswith(f"{root.device}:") and "--" not in it and not fnmatchcase(own, it) for it in change.places
+    )
+    return shut and change.devices <= root.devices and not other_port
 
 
 def done_before(

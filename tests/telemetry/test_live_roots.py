@@ -229,3 +229,5 @@ def test_a_root_that_goes_on_comes_before_those_that_are_over_and_the_surest_fir
         row("perhaps", 0.6, going_on=True),
     ]
     assert [it["kind"] for it in sorted(rows, key=_urgency)] == ["sure", "perhaps", "load", "over", "harmless"]
+    acted = sorted(rows, key=lambda it: _urgency(it, act=it["kind"] == "sure"))
+    assert [it["kind"] for it in acted] == ["perhaps", "load", "over", "sure", "harmless"]
