@@ -192,6 +192,7 @@ def test_one_line_and_a_page_say_what_the_answer_has(live: Live) -> None:
     page = page_of("http://127.0.0.1:1", found)
     assert root["place"] in page.verdict or len(found["roots"]) > 1
     assert root["act"] in str(page.sections)
+    assert f"{root['title']}, and it lasts. " in str(page.sections)
     none = {**found, "roots": []}
     assert roots_text(none).endswith(": none")
     assert "no root cause" in page_of("http://127.0.0.1:1", none).verdict

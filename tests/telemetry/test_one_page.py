@@ -125,4 +125,4 @@ def test_both_roads_find_the_same_alerts(storm: Seen, storm_run: Path) -> None:
         for it in offline
         if it.firing_ns <= end_ns
     }
-    assert sure <= storm.alerts <= found
+    assert sure <= storm.alerts - {(RUN_STOPPED, "", "")} <= found
