@@ -25,10 +25,20 @@ from telemetry.alerting.promql.model import (
     select,
     without,
 )
-from telemetry.alerting.rules import MINUTE_S, ONE_FRAME, ONE_SENDER, PORT, SILENT, at_peer, at_port, recorded
+from telemetry.alerting.rules import (
+    MINUTE_S,
+    ONE_FRAME,
+    ONE_SENDER,
+    PORT,
+    SILENT,
+    SILENT_CABLE,
+    SPARE_BYTES,
+    at_peer,
+    at_port,
+    recorded,
+    sent_less_on_the_way,
+)
 
-SPARE_BYTES: Final = 20_000
-"""Two frames of 9,216 B: one that is being sent is counted at its sender alone, and one may be at each sample."""
 FLAPS: Final = 2.5
 """Outages within ten minutes above which a link flaps; a port that is shut and opened again, also twice, does not."""
 
@@ -67,18 +77,14 @@ def _switch_down(limit: float) -> Expr:
 
 
 def _silent_loss(limit: float) -> Expr:
-    """Bytes that did not arrive within three minutes, beyond those that a full cable holds, at ports that kept carrier.
-
-    Both ends must be read at the same moment, as one exporter does: monitoring that polls each device at its own time
-    has no fabric_port_arrival_delay_seconds, and this alert has no rows there.
+    """Bytes that did not arrive within three minutes, beyond those that a full cable holds, at ports that kept carrier;
+    and ports that have received nothing since nothing arrived.
     """
-    on_the_way = Binary(
-        Symbol.MULTIPLY, select("fabric_port_speed_bytes_per_second"), select("fabric_port_arrival_delay_seconds")
-    )
-    sent = Binary(Symbol.SUBTRACT, increase(select("fabric_port_transmit_bytes_total"), 3 * MINUTE_S), on_the_way)
-    missing = Binary(Symbol.SUBTRACT, at_peer(sent), increase(select("fabric_port_receive_bytes_total"), 3 * MINUTE_S))
-    found = at_port(above(missing, limit), "fabric_port_info", "peer_device", "peer_port")
-    return without(found, above(increase(select("fabric_port_down_seconds_total"), 3 * MINUTE_S), 0), *PORT)
+    received = increase(select("fabric_port_receive_bytes_total"), 3 * MINUTE_S)
+    missing = above(Binary(Symbol.SUBTRACT, sent_less_on_the_way(3 * MINUTE_S), received), limit)
+    lost = without(missing, above(increase(select("fabric_port_down_seconds_total"), 3 * MINUTE_S), 0), *PORT)
+    silent = Binary(Symbol.OR, lost, recorded(SILENT_CABLE))
+    return at_port(silent, "fabric_port_info", "peer_device", "peer_port")
 
 
 def _outages(limit: float) -> Expr:
@@ -171,8 +177,8 @@ SILENT_LOSS: Final = Alert(
     60,
     Severity.WARNING,
     "Frames vanish on a link, and no counter has them.",
-    "{value:count} bytes that {peer_device}:{peer_port} sent within {last:180} did not arrive at {device}:{port}, and "
-    "are not on the cable.",
+    "{value:count} bytes that {peer_device}:{peer_port} sent did not arrive at {device}:{port}, and are not on the "
+    "cable.",
     "fabric-overview",
     "device",
     "Sent less received is what is on the cable, at most speed times delay, and what is lost.",
