@@ -159,16 +159,8 @@ def _pager(args: argparse.Namespace) -> int:
 
 def _checked_dilation(args: argparse.Namespace) -> None:
     if not 0 < args.dilation < float("inf"):
-        raise InputErrors(
-            "options",
-            [
-                Problem(
-                    "--dilation",
-                    f"{args.dilation:g} is not a dilation",
-                    "give seconds of wall clock per simulated second, such as 15000",
-                )
-            ],
-        )
+        hint = "give seconds of wall clock per simulated second, such as 15000"
+        raise InputErrors("options", [Problem("--dilation", f"{args.dilation:g} is not a dilation", hint)])
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -376,12 +368,29 @@ def _list(args: argparse.Namespace) -> int:
 
 def _rules(args: argparse.Namespace) -> int:
     _checked_dilation(args)
+    from telemetry.alerting import alertmanager  # noqa: PLC0415  --help must not load the rules
+    from telemetry.alerting.rules import HIGHEST_DILATION, LOWEST_DILATION  # noqa: PLC0415
+
     webhooks = [(name, value) for name, value in (("--pager", args.pager), ("--tickets", args.tickets)) if value]
     problems = [
         Problem(name, f"'{value}' is not a URL", "give the webhook's address, such as http://127.0.0.1:9095/pager")
         for name, value in webhooks
         if not _is_webhook(value)
     ]
+    problems += [
+        Problem(name, f"'{value}' is not a URL", f"give an address, such as {example}")
+        for name, value, example in (
+            ("--runbooks", args.runbooks, "http://127.0.0.1:9090/user"),
+            ("--dashboards", args.dashboards, "http://127.0.0.1:3000/d"),
+        )
+        if value is not None and not _is_webhook(value)
+    ]
+    if not LOWEST_DILATION <= args.dilation <= HIGHEST_DILATION:
+        text = f"rules for {args.dilation:g} need scrapes that Prometheus does not make, or forgets before the next"
+        hint = f"give {LOWEST_DILATION:,} to {HIGHEST_DILATION:,} to `fabric serve` and here"
+        problems.append(Problem("--dilation", text, hint))
+    if args.out is not None and args.out.exists() and not args.out.is_dir():
+        problems.append(Problem(f"--out {args.out}", "is a file", "name a folder, new or existing"))
     if args.out is None:
         alone = [*webhooks, ("--emulator", args.emulator), ("--alertmanager", args.alertmanager)]
         problems += [
@@ -399,13 +408,13 @@ def _rules(args: argparse.Namespace) -> int:
     ]
     if args.prometheus and args.runbooks:
         problems.append(Problem("--prometheus", "has no effect with --runbooks", "give one of them"))
+    at = {name: value or _LISTEN[name] for name, value in listen.items()}
+    problems += _shared_places({**at, "--pager": _local_place(args.pager or alertmanager.PAGER_URL)})
     if problems:
         raise InputErrors("options", problems)
-    from telemetry.alerting import alertmanager  # noqa: PLC0415  --help must not load the rules
     from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, prometheus_yaml, rules_yaml  # noqa: PLC0415
     from telemetry.alerting.runbook_pages import write as write_runbooks  # noqa: PLC0415
 
-    at = {name: value or _LISTEN[name] for name, value in listen.items()}
     runbooks = f"http://{args.prometheus}/user" if args.prometheus else args.runbooks or RUNBOOKS
     rules = rules_yaml(args.dilation, runbooks, args.dashboards or DASHBOARDS)
     if args.out is None:
@@ -417,7 +426,7 @@ def _rules(args: argparse.Namespace) -> int:
     scrapes = prometheus_yaml(args.dilation, at["--emulator"], at["--alertmanager"])
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config), (PROMETHEUS_FILE, scrapes)):
         write_file(args.out / name, text)
-    write_runbooks(args.out / RUNBOOKS_FOLDER, at["--emulator"])
+    write_runbooks(args.out / RUNBOOKS_FOLDER, at["--emulator"], args.dilation)
     paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, PROMETHEUS_FILE, RUNBOOKS_FOLDER)]
     if args.json:
         print(json.dumps({"written": paths, "dilation": args.dilation}))
@@ -438,6 +447,25 @@ def _is_place(text: str) -> bool:
     except ListenError:
         return False
     return port > 0 and "/" not in host
+
+
+def _shared_places(at: Mapping[str, str]) -> Iterator[Problem]:
+    """One problem for every two programs at one HOST:PORT; '' is none. at: HOST:PORT by option."""
+    taken: dict[str, str] = {}
+    for option, place in at.items():
+        key = place.replace("localhost", _LOOPBACK[0], 1)
+        other = taken.setdefault(key, option)
+        if key and other != option:
+            text = f"{place} is the address of {other}, too: one program listens at a port"
+            yield Problem(option, text, "give each another port")
+
+
+def _local_place(webhook: str) -> str:
+    """HOST:PORT of a webhook on this machine; '' of any other."""
+    if not _is_webhook(webhook):
+        return ""
+    parts = urlsplit(webhook)
+    return f"{_LOOPBACK[0]}:{parts.port or 80}" if parts.hostname in _LOOPBACK else ""
 
 
 def _next_commands(folder: Path, dilation: float, at: Mapping[str, str], pager: str) -> list[str]:

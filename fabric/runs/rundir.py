@@ -57,6 +57,11 @@ class RunDir:
         """
         folder = Path(path)
         if not folder.is_dir():
+            scheme, *rest = folder.parts or ("",)
+            if scheme in {"http:", "https:"}:
+                url = f"{scheme}//{'/'.join(rest)}"
+                hint = f"of a run that is served: `fabric explain roots {url}`, `fabric top {url}`"
+                raise RunDirError(f"{url} is an address, and this command reads the directory of a finished run", hint)
             raise RunDirError(f"{folder} is not a directory", _which(folder))
         if not (folder / files.MANIFEST).is_file():
             owner = lock.writer(folder)

@@ -1,7 +1,8 @@
 """What an alert is, and its texts: the fields in braces are filled in by Prometheus or, of a finished run, here.
 
 {device} is a label, {value:percent} the expression's value as a percentage, {last:60} a window of a nominal minute. A
-window is written as wall clock time in Prometheus, as simulated time for a finished run.
+window is written as wall clock time in Prometheus, as simulated time for a finished run. [at {port}] is left out where
+the alert has no such label.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Alert:
     """Basis of the threshold: which situations it separates."""
     style: str = ""
     """Format of the threshold; '' where the alert is about a state and another threshold has no meaning."""
+    one_cable: bool = False
+    """Both ends of one cable may fire, each with its own device: a label with both ends joins them in one ticket."""
     settle_s: int = 0
     """How long the symptom may last after the root cause is gone, nominal seconds, without the windows of `expr`."""
 
@@ -58,7 +61,24 @@ class Alert:
         return self.build(self.limit)
 
 
+CABLE: Final = "cable"
+"""The label with both ends of a cable, in order of their devices' names."""
+CABLE_TEMPLATE: Final = (
+    "{{ if lt $labels.device $labels.peer_device }}"
+    "{{ $labels.device }}:{{ $labels.port }} {{ $labels.peer_device }}:{{ $labels.peer_port }}{{ else }}"
+    "{{ $labels.peer_device }}:{{ $labels.peer_port }} {{ $labels.device }}:{{ $labels.port }}{{ end }}"
+)
+"""Its value in rules."""
+
+
+def cable(labels: Mapping[str, str]) -> str:
+    """Its value here, from the labels of an alert."""
+    ends = ((labels["device"], labels["port"]), (labels["peer_device"], labels["peer_port"]))
+    return " ".join(":".join(end) for end in sorted(ends))
+
+
 _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_OPTIONAL: Final = re.compile(r"\[([^\[\]]*\{(\w+)\}[^\[\]]*)\]")
 _GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio": 'printf "%.3g"'}
 
 
@@ -78,7 +98,8 @@ def go_template(text: str, timing: Timing) -> str:
             return f"{{{{ $labels.{name} }}}}"
         return f"{{{{ $value | {_GO[style]} }}}}"
 
-    return _FIELD.sub(put, text)
+    optional = _OPTIONAL.sub(lambda found: f"{{{{ if $labels.{found[2]} }}}}{found[1]}{{{{ end }}}}", text)
+    return _FIELD.sub(put, optional)
 
 
 def filled(text: str, labels: Mapping[str, str], value: float) -> str:
@@ -90,7 +111,7 @@ def filled(text: str, labels: Mapping[str, str], value: float) -> str:
             return format_time_ps(int(style) * PS_PER_S / rules.NOMINAL_DILATION)
         return labels.get(name, "") if name != "value" else shown(value, style)
 
-    return _FIELD.sub(put, text)
+    return _FIELD.sub(put, _OPTIONAL.sub(lambda found: found[1] if labels.get(found[2]) else "", text))
 
 
 def shown(value: float, style: str) -> str:

@@ -122,17 +122,34 @@ _FLOODED: Final = increase(select("fabric_arp_requests_flooded_total"), _MINUTE)
 _SUPPRESSED: Final = increase(select("fabric_arp_requests_suppressed_total"), _MINUTE)
 
 
-def _evpn_share() -> Expr:
-    """EVPN routes now over the maximum of the last hour, at the switch that lost most.
+def _evpn_loss(limit: float) -> Expr:
+    """EVPN routes now over the maximum of the last hour, of the type and at the switch that lost most, below `limit`.
 
-    A VTEP that is gone is missing at all other switches, and must be one page.
+    A VTEP that is gone is missing at all other switches, and must be one page: at the device that lost every session,
+    so that it is the page of that device's other alerts. Where there is no such device, a session, a policy or an
+    announcement may be the cause, and the row has no device.
     """
     share = Binary(
         Symbol.DIVIDE,
         select("fabric_evpn_routes"),
         above(Over(Function.MAX, select("fabric_evpn_routes"), 60 * _MINUTE), 0),
     )
-    return Aggregate(Operator.MIN, share, ("device",))
+    lost = Binary(Symbol.LESS, Aggregate(Operator.MIN, share, ("device", "route_type")), Number(limit))
+    gone = _without_sessions()
+    at_device = Binary(Symbol.ADD, gone, lost, Matching(("instance",), ()))
+    return Binary(Symbol.OR, at_device, lost, Matching(("instance",)))
+
+
+def _without_sessions() -> Expr:
+    """Devices with which no other device has a session, of value 0, by those that have one with another device: a
+    device that has none itself knows nothing of its peers.
+    """
+    up = select("fabric_bgp_peer_state", {"state": "established"})
+    alive = above(Aggregate(Operator.MAX, up, ("peer", "state")), 0)
+    # A device with several sessions has their ports in its name: leaf1:Ethernet4.
+    by_peer = Aggregate(Operator.MAX, both(up, alive, "instance", "device"), ("device",))
+    seen = Relabel(by_peer, "device", "peer", "([^:]*).*")
+    return Binary(Symbol.EQUAL, Aggregate(Operator.MAX, seen, ("peer", "state")), Number(0))
 
 
 def _speed_share() -> Expr:
@@ -206,14 +223,15 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricEvpnRouteLoss",
-        lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)),
+        _evpn_loss,
         0.9,
         60,
         Severity.CRITICAL,
         "Switches lost EVPN routes.",
-        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:3600}.",
+        "A switch holds only {value:percent} of the EVPN routes of one type that it held within the last {last:3600}"
+        "[; {device} has lost every session].",
         "fabric-evpn-bgp",
-        "",
+        "device",
         "Hosts come and go one by one; losing a tenth at once means that a VTEP or a session is gone.",
     ),
     *losses.PAGES,
@@ -410,19 +428,24 @@ ALERTS: Final = (
         "fabric-overview",
         "device",
         "FEC corrects what healthy optics produce.",
+        one_cable=True,
     ),
     losses.SILENT_LOSS,
     Alert(
         "FabricLinkDegraded",
-        lambda limit: Binary(Symbol.LESS, _speed_share(), Number(limit)),
+        lambda limit: at_port(
+            Binary(Symbol.LESS, _speed_share(), Number(limit)), "fabric_port_info", "peer_device", "peer_port"
+        ),
         1,
         60,
         Severity.WARNING,
         "A link is slower than it is configured.",
-        "{device}:{port} runs at {value:percent} of its configured speed: it lost lanes.",
+        "{device}:{port} runs at {value:percent} of its configured speed: it lost lanes; {peer_device}:{peer_port} is "
+        "at the other end.",
         "fabric-overview",
         "device",
         "A port runs at the speed that it is configured for, or it lost lanes.",
+        one_cable=True,
     ),
     Alert(
         "FabricStragglerRank",

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.units import PS_PER_MS, PS_PER_NS
-from telemetry.alerting.alert import Alert, filled
+from telemetry.alerting.alert import CABLE, Alert, cable, filled
 from telemetry.alerting.alerts import ALERTS
+from telemetry.alerting.latch import latched
 from telemetry.alerting.outlive import kept_s
-from telemetry.alerting.promql.model import Timing
+from telemetry.alerting.promql.model import Expr, Latched, Timing
 from telemetry.alerting.promql.series import Series, Times, labels, stale
 from telemetry.alerting.promql.vectors import Row, Vector, evaluate
 from telemetry.alerting.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, timing
@@ -66,6 +67,8 @@ class Firing:
     def all_labels(self) -> dict[str, str]:
         """Labels as sent to Alertmanager."""
         found = {"alertname": self.alert.name, "severity": self.alert.severity.value, **self.labels}
+        if self.alert.one_cable:
+            found[CABLE] = cable(self.labels)
         return {**found, "root_device": self.root_device} if self.root_device else found
 
 
@@ -172,8 +175,16 @@ class Offline:
         self.recorded: dict[str, Vector] = {}
         """By name of recording rule; values on the grid."""
         for rule in RECORDINGS:
-            rows = self.recorded[rule.name] = evaluate(rule.expr, self._database, self._grid, self._timing)
+            rows = self.recorded[rule.name] = self._rows(rule)
             self._database.record(rule, rows, self._grid)
+
+    def _rows(self, rule: Recording) -> Vector:
+        def evaluated(expr: Expr) -> Vector:
+            return evaluate(expr, self._database, self._grid, self._timing)
+
+        if isinstance(rule.expr, Latched):
+            return latched(rule.expr, evaluated, lambda rows: self._database.record(rule, rows, self._grid))
+        return evaluated(rule.expr)
 
     def firings(self, alert: Alert) -> list[Firing]:
         """Every period in which an alert fired."""

@@ -4,6 +4,9 @@ Windows and `for` are wall time, so rules of one dilation misjudge a run of anot
 windows, alerts are pending in turn, and none fires. The emulator exports its dilation, and these rules compare it
 with their own. A fabric of real switches has no such series, and neither of the two alerts can fire.
 
+Two more say that there is nothing to judge: a target that is down, or simulated time that does not advance. Until then
+alerts stay as they are (telemetry/alerting/hold.py).
+
 They are no part of ALERTS: they are about the installation and not about the fabric, so no run of the alert corpus can
 fire them, and they mute and explain nothing.
 """
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from telemetry.alerting.alert import Severity
+from telemetry.alerting.hold import NO_DATA, STOPPED
 from telemetry.alerting.promql.model import Timing
 from telemetry.alerting.promql.text import duration
 from telemetry.alerting.rules import MINUTE_S, NOMINAL_DILATION, SCRAPE_S, SIMULATED
@@ -39,15 +43,41 @@ class FitAlert:
 
 DILATION_MISMATCH: Final = "FabricDilationMismatch"
 SCRAPED_TOO_SELDOM: Final = "FabricScrapedTooSeldom"
-NAMES: Final = (DILATION_MISMATCH, SCRAPED_TOO_SELDOM)
+EXPORTER_DOWN: Final = "FabricExporterDown"
+RUN_STOPPED: Final = "FabricRunStopped"
+NAMES: Final = (EXPORTER_DOWN, RUN_STOPPED, DILATION_MISMATCH, SCRAPED_TOO_SELDOM)
+
+
+def _still_said(name: str) -> str:
+    """Rows of an alert that fires of a target that has no data: a run that has ended does not go on by being ended."""
+    fires = f'sum without (alertstate) (ALERTS{{alertname="{name}", alertstate="firing"}})'
+    return f"({fires} and on (job, instance) {NO_DATA})"
 
 
 def fit_alerts(scaled: Timing) -> tuple[FitAlert, ...]:
-    """Both alerts for rules of one dilation."""
+    """The alerts for rules of one dilation."""
     dilation = scaled.scale * NOMINAL_DILATION
     scrape, minute = duration(scaled.ms(SCRAPE_S)), duration(scaled.ms(MINUTE_S))
     low, high = dilation / TOLERATED_FACTOR, dilation * TOLERATED_FACTOR
     return (
+        FitAlert(
+            EXPORTER_DOWN,
+            NO_DATA,
+            minute,
+            Severity.CRITICAL,
+            "Prometheus has no data of a fabric: its target is down, or is no target any more.",
+            "No data of {{ $labels.instance }}: its last scrape failed, or it is no target any more. Nothing can be "
+            "said of its fabric: alerts that fired stay, and are not over; new ones do not come.",
+        ),
+        FitAlert(
+            RUN_STOPPED,
+            f"{STOPPED}\nor on (job, instance) {_still_said(RUN_STOPPED)}",
+            minute,
+            Severity.WARNING,
+            "The run has ended or is paused: simulated time does not advance.",
+            "The run at {{ $labels.instance }} has ended or is paused, so nothing changes there: alerts that fired "
+            "stay, and are not over.",
+        ),
         FitAlert(
             DILATION_MISMATCH,
             f"fabric_sim_dilation_ratio < {low:g} or fabric_sim_dilation_ratio > {high:g}",

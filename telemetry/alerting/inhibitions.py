@@ -22,6 +22,7 @@ class Inhibition:
     equal: tuple[str, ...]
 
 
+_OF_A_SWITCH: Final = ("FabricEvpnRouteLoss", "FabricBgpPeerDown", "FabricSilentLoss")
 _HOST: Final = ("FabricSlowReceiver", "FabricBrokenNic")
 _PAUSED: Final = ("FabricPfcPauseRatioHigh", "FabricVictimFlows")
 _LEAN_ON_PFC: Final = ("FabricEcnNeverMarks", "FabricPfcBeforeEcn", "FabricEcmpImbalance")
@@ -44,9 +45,10 @@ INHIBITIONS: Final = (
     Inhibition("FabricLosslessDrop", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricSwitchDown", ("FabricLinkDown", "FabricBgpPeerDown"), ("fabric", "device")),
     Inhibition("FabricSwitchDown", ("FabricLinkDown",), ("fabric", "peer_device")),
-    Inhibition("FabricSwitchDown", ("FabricBgpPeerDown", "FabricSilentLoss"), ("fabric", "root_device")),
+    Inhibition("FabricSwitchDown", _OF_A_SWITCH, ("fabric", "root_device")),
     Inhibition("FabricSwitchDown", ("FabricEcmpImbalance", "FabricRnicOutOfSequence"), ("fabric",)),
-    Inhibition("FabricSwitchSilent", ("FabricSilentLoss",), ("fabric", "root_device")),
+    Inhibition("FabricSwitchSilent", _OF_A_SWITCH, ("fabric", "root_device")),
+    Inhibition("FabricSwitchSilent", ("FabricBgpPeerDown",), ("fabric", "device")),
     Inhibition("FabricSwitchSilent", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricMacMoves", ("FabricBlackHole",), ("fabric", "device")),
     Inhibition("FabricMacMoves", ("FabricRnicOutOfSequence",), ("fabric",)),

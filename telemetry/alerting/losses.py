@@ -25,21 +25,22 @@ from telemetry.alerting.promql.model import (
     select,
     without,
 )
-from telemetry.alerting.rules import MINUTE_S, PORT, at_port
+from telemetry.alerting.rules import (
+    MINUTE_S,
+    ONE_FRAME,
+    ONE_SENDER,
+    PORT,
+    SILENT,
+    SILENT_CABLE,
+    SPARE_BYTES,
+    at_peer,
+    at_port,
+    recorded,
+    sent_less_on_the_way,
+)
 
-SPARE_BYTES: Final = 20_000
-"""Two frames of 9,216 B: one that is being sent is counted at its sender alone, and one may be at each sample."""
 FLAPS: Final = 2.5
 """Outages within ten minutes above which a link flaps; a port that is shut and opened again, also twice, does not."""
-_HALF: Final = 0.5
-"""Between no frame and one: increase() of whole numbers is no whole number."""
-
-
-def _at_peer(of: Expr) -> Expr:
-    """Rows of ports under the names of the ports at the other ends of their cables."""
-    named = at_port(of, "fabric_port_info", "peer_device", "peer_port")
-    moved = Relabel(Relabel(named, "device", "peer_device"), "port", "peer_port")
-    return Aggregate(Operator.MAX, moved, ("peer_device", "peer_port"))
 
 
 def _no_way(limit: float) -> Expr:
@@ -53,25 +54,12 @@ def _no_way_after_moves(limit: float) -> Expr:
     packets = increase(select("fabric_dropped_packets_total", {"reason": "no_route"}), MINUTE_S)
     lost = Aggregate(Operator.SUM, packets, ("port", "traffic_class", "reason"))
     moved = Aggregate(Operator.SUM, increase(select("fabric_evpn_mac_moves_total"), 10 * MINUTE_S), ("vni",))
-    return both(above(lost, limit), above(moved, _HALF), "instance", "device")
+    return both(above(lost, limit), above(moved, ONE_FRAME), "instance", "device")
 
 
 def _too_large(limit: float) -> Expr:
     lost = increase(select("fabric_dropped_packets_total", {"reason": "mtu"}), 5 * MINUTE_S)
     return above(Aggregate(Operator.SUM, lost, ("traffic_class", "reason")), limit)
-
-
-def _silent_switch(limit: float) -> Expr:
-    """Switches to which more than `limit` neighbours sent frames within a minute, and which received none.
-
-    PFC frames are not counted: hardware that forwards nothing may still send and take them.
-    """
-    sent = _frames("fabric_port_transmit_packets_total", "fabric_port_transmit_pause_frames_total")
-    received = _frames("fabric_port_receive_packets_total", "fabric_port_receive_pause_frames_total")
-    senders = above(Aggregate(Operator.COUNT, above(_at_peer(sent), _HALF), ("port",)), limit)
-    none = Binary(Symbol.AT_MOST, Aggregate(Operator.SUM, received, ("port",)), Number(_HALF))
-    hosts = select("fabric_device_info", {"role": "host"})
-    return without(both(senders, none, "instance", "device"), hosts, "instance", "device")
 
 
 def _switch_down(limit: float) -> Expr:
@@ -80,31 +68,23 @@ def _switch_down(limit: float) -> Expr:
     The neighbours' ports decide, because a switch without power answers no scrape. The alert has the switch in
     `peer_device` as well, where FabricLinkDown of a neighbour's port has it: inhibitions compare labels of one name.
     """
-    up = _at_peer(select("fabric_port_up"))
+    up = at_peer(select("fabric_port_up"))
     cables = above(Aggregate(Operator.COUNT, up, ("port",)), limit)
-    none = Binary(Symbol.LESS, Aggregate(Operator.MAX, up, ("port",)), Number(_HALF))
+    none = Binary(Symbol.LESS, Aggregate(Operator.MAX, up, ("port",)), Number(ONE_FRAME))
     hosts = select("fabric_device_info", {"role": "host"})
     found = without(both(cables, none, "instance", "device"), hosts, "instance", "device")
     return Relabel(found, "peer_device", "device")
 
 
-def _frames(counter: str, pauses: str) -> Expr:
-    return Binary(Symbol.SUBTRACT, increase(select(counter), MINUTE_S), increase(select(pauses), MINUTE_S))
-
-
 def _silent_loss(limit: float) -> Expr:
-    """Bytes that did not arrive within three minutes, beyond those that a full cable holds, at ports that kept carrier.
-
-    Both ends must be read at the same moment, as one exporter does: monitoring that polls each device at its own time
-    has no fabric_port_arrival_delay_seconds, and this alert has no rows there.
+    """Bytes that did not arrive within three minutes, beyond those that a full cable holds, at ports that kept carrier;
+    and ports that have received nothing since nothing arrived.
     """
-    on_the_way = Binary(
-        Symbol.MULTIPLY, select("fabric_port_speed_bytes_per_second"), select("fabric_port_arrival_delay_seconds")
-    )
-    sent = Binary(Symbol.SUBTRACT, increase(select("fabric_port_transmit_bytes_total"), 3 * MINUTE_S), on_the_way)
-    missing = Binary(Symbol.SUBTRACT, _at_peer(sent), increase(select("fabric_port_receive_bytes_total"), 3 * MINUTE_S))
-    found = at_port(above(missing, limit), "fabric_port_info", "peer_device", "peer_port")
-    return without(found, above(increase(select("fabric_port_down_seconds_total"), 3 * MINUTE_S), 0), *PORT)
+    received = increase(select("fabric_port_receive_bytes_total"), 3 * MINUTE_S)
+    missing = above(Binary(Symbol.SUBTRACT, sent_less_on_the_way(3 * MINUTE_S), received), limit)
+    lost = without(missing, above(increase(select("fabric_port_down_seconds_total"), 3 * MINUTE_S), 0), *PORT)
+    silent = Binary(Symbol.OR, lost, recorded(SILENT_CABLE))
+    return at_port(silent, "fabric_port_info", "peer_device", "peer_port")
 
 
 def _outages(limit: float) -> Expr:
@@ -135,13 +115,13 @@ PAGES: Final = (
     ),
     Alert(
         "FabricSwitchSilent",
-        _silent_switch,
-        1,
+        lambda limit: above(recorded(SILENT), limit),
+        ONE_SENDER,
         30,
         Severity.CRITICAL,
         "A switch receives nothing on any of its cables.",
-        "{value:count} neighbours sent frames to {device} within {last:60}, and it received none: it keeps its carrier "
-        "and forwards nothing.",
+        "{value:count} neighbours sent frames to {device}, and it received none of them and nothing since: it keeps "
+        "its carrier and forwards nothing.",
         "fabric-overview",
         "device",
         "One silent cable is the cable; all of them are the switch. A switch that is down, drained or idle is sent "
@@ -197,11 +177,12 @@ SILENT_LOSS: Final = Alert(
     60,
     Severity.WARNING,
     "Frames vanish on a link, and no counter has them.",
-    "{value:count} bytes that {peer_device}:{peer_port} sent within {last:180} did not arrive at {device}:{port}, and "
-    "are not on the cable.",
+    "{value:count} bytes that {peer_device}:{peer_port} sent did not arrive at {device}:{port}, and are not on the "
+    "cable.",
     "fabric-overview",
     "device",
     "Sent less received is what is on the cable, at most speed times delay, and what is lost.",
+    one_cable=True,
 )
 LINK_FLAPPING: Final = Alert(
     "FabricLinkFlapping",

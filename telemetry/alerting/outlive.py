@@ -23,7 +23,7 @@ from typing import Final
 
 from telemetry.alerting.alerts import BY_NAME
 from telemetry.alerting.inhibitions import INHIBITIONS
-from telemetry.alerting.promql.model import Aggregate, Binary, Expr, Number, Over, Relabel, Select, Symbol
+from telemetry.alerting.promql.model import Aggregate, Binary, Expr, Latched, Number, Over, Relabel, Select, Symbol
 from telemetry.alerting.rules import RECORDINGS, SCRAPE_S
 
 MARGIN_S: Final = 2 * SCRAPE_S
@@ -55,7 +55,7 @@ def _memory(expr: Expr, *, low: bool) -> float:
             return _memory(_RECORDED[metric], low=low) if metric in _RECORDED else 0
         case Over(of=of, window_s=window_s):
             return window_s + _memory(of, low=low)
-        case Aggregate(of=of) | Relabel(of=of):
+        case Aggregate(of=of) | Relabel(of=of) | Latched(begins=of):  # what lasts ends with its condition
             return _memory(of, low=low)
         case Binary(symbol=symbol, left=left, right=right):
             low = low or (symbol in {Symbol.LESS, Symbol.AT_MOST} and not _bounded_below(left))

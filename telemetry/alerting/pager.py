@@ -4,14 +4,16 @@ The path of a request is the name of the receiver: /pager, /tickets. Source of t
 webhook_config.
 
 Prometheus sends an alert that is over again for 15 minutes, and Alertmanager, which forgets such an alert once it has
-told of it, puts it into the next notification of its group, which may be about a later incident. So a receiver tells an
-end once. Sources: resolvedRetention in rules/alerting.go of Prometheus, aggrGroup.flush in dispatch/dispatch.go of
-Alertmanager; seen with Alertmanager 0.25.
+told of it, puts it into the next notification of its group, which may be about a later incident. An alert that was
+muted as long as it fired can come the same way. So a receiver is told the end of what it was told the begin of, once; a
+receiver that was started in between tells no ends of alerts from before. Sources: resolvedRetention in
+rules/alerting.go of Prometheus, aggrGroup.flush in dispatch/dispatch.go of Alertmanager; seen with Alertmanager 0.25.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,9 +47,10 @@ _TOLD_APART_BY: Final = ("priority", "queue", "peer", "vni", "workload", "operat
 
 
 def _place(labels: dict[str, str]) -> str:
-    """'leaf1:Ethernet0, priority 3 (root device host1) '; '' for an alert about the whole fabric."""
+    """'leaf1:Ethernet0, priority 3 (root device host1) '; the target for an alert about the whole fabric."""
     port = ":".join(labels[name] for name in ("device", "port") if labels.get(name))
-    words = [port, *(f"{name.replace('_', ' ')} {labels[name]}" for name in _TOLD_APART_BY if labels.get(name))]
+    named = port or ("" if labels.get("workload") else labels.get("instance", ""))
+    words = [named, *(f"{name.replace('_', ' ')} {labels[name]}" for name in _TOLD_APART_BY if labels.get(name))]
     root = labels.get("root_device", "")
     place = ", ".join(word for word in words if word)
     beside = f"(root device {root})" if root not in {"", labels.get("device")} else ""
@@ -55,9 +58,24 @@ def _place(labels: dict[str, str]) -> str:
 
 
 def _lasted(alert: dict[str, Any]) -> str:
-    """', lasted 2 min 10 s'; '' where the notification does not have both moments."""
+    """', lasted 2 min 10 s'; '' where the notification does not have both moments.
+
+    The time for which the alert was kept firing after its condition (keep_firing_for) does not count; rules have it in
+    an annotation, because a notification does not.
+    """
     began, ended = (_moment(alert.get(name)) for name in ("startsAt", "endsAt"))
-    return f", lasted {_duration(ended - began)}" if began and ended and ended >= began else ""
+    if not began or not ended or ended < began:
+        return ""
+    kept = _span((alert.get("annotations") or {}).get("kept_firing_for", ""))
+    told = f"; kept for {_duration(kept)} more" if kept and ended - began >= kept else ""
+    return f", lasted {_duration(ended - began - (kept if told else timedelta()))}{told}"
+
+
+def _span(text: object) -> timedelta:
+    """A duration as Prometheus writes it, '1m30s'; 0 for anything else."""
+    parts = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?", text) if isinstance(text, str) else None
+    hours, minutes, seconds, ms = (int(it or 0) for it in parts.groups()) if parts else (0, 0, 0, 0)
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds, milliseconds=ms)
 
 
 def _moment(value: object) -> datetime | None:
@@ -77,34 +95,34 @@ def _duration(span: timedelta) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "less than 1 s"
 
 
-class _Ends:
-    """Which ends were told, by receiver and alert. Notifications come in several threads."""
+class _Firing:
+    """Which alerts a receiver was told of and not of their end. Notifications come in several threads."""
 
     def __init__(self) -> None:
-        self._began: dict[tuple[str, str], str] = {}
+        self._told: set[tuple[str, str]] = set()
         self._lock = Lock()
 
-    def is_told(self, receiver: str, alert: dict[str, Any]) -> bool:
-        """Whether the alert is an end that this receiver was told before; from now on it was.
+    def is_news(self, receiver: str, alert: dict[str, Any]) -> bool:
+        """Whether the receiver is to be told: of every alert that fires, and of the end of one that it was told of.
 
-        An alert is known by its fingerprint, a hash of its labels, and its begin; without them it is new each time.
+        An alert is known by its fingerprint, a hash of its labels; without one each is new.
         """
-        name, began = alert.get("fingerprint"), alert.get("startsAt")
-        if alert["status"] != "resolved" or not name or not began:
-            return False
+        name = alert.get("fingerprint")
+        if not name:
+            return True
         key = receiver, str(name)
         with self._lock:
-            told = self._began.get(key) == began
-            self._began[key] = str(began)
-        return told
+            news = alert["status"] != "resolved" or key in self._told
+            (self._told.discard if alert["status"] == "resolved" else self._told.add)(key)
+        return news
 
 
 def server(host: str, port: int, received: Receiver) -> ThreadingHTTPServer:
-    """A server that calls `received` for each alert, once for its end; port 0 takes a free one.
+    """A server that calls `received` for each alert that fires, and once for its end; port 0 takes a free one.
 
     Raises: OSError where the port is taken.
     """
-    ends = _Ends()
+    firing = _Firing()
 
     class Handler(BaseHTTPRequestHandler):
         """Takes notifications; answers every GET, which is its health."""
@@ -125,7 +143,7 @@ def server(host: str, port: int, received: Receiver) -> ThreadingHTTPServer:
                 self.send_error(400, "no notification of Alertmanager")
                 return
             for alert in alerts:
-                if not ends.is_told(receiver, alert):
+                if firing.is_news(receiver, alert):
                     received(receiver, alert)
             self.send_response(204)
             self.end_headers()

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import yaml
 
-from telemetry.alerting.alert import Alert, go_template
+from telemetry.alerting import hold
+from telemetry.alerting.alert import CABLE, CABLE_TEMPLATE, Alert, go_template
 from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.fit import FitAlert, fit_alerts
 from telemetry.alerting.outlive import kept_s
@@ -66,7 +67,9 @@ def rules_yaml(dilation: float = NOMINAL_DILATION, runbooks: str = RUNBOOKS, das
     recordings = [{"record": rule.name, "expr": promql(rule.expr, scaled)} for rule in RECORDINGS]
     alerts = [_alert(alert, scaled, runbooks, dashboards) for alert in ALERTS]
     fits = [_fit_alert(it, runbooks, dashboards) for it in fit_alerts(scaled)]
-    groups = {"groups": [{"name": "fabric", "interval": scrape, "rules": [*recordings, *alerts, *fits]}]}
+    groups = {
+        "groups": [{"name": "fabric", "interval": scrape, "rules": [*hold.recordings(), *recordings, *alerts, *fits]}]
+    }
     return _HEADER.format(dilation=dilation, scrape=scrape) + to_yaml(groups)
 
 
@@ -105,20 +108,22 @@ def _alert(alert: Alert, scaled: Timing, runbooks: str, dashboards: str) -> dict
     labels = {"severity": alert.severity.value}
     if alert.root:
         labels["root_device"] = f"{{{{ $labels.{alert.root} }}}}"
+    if alert.one_cable:
+        labels[CABLE] = CABLE_TEMPLATE
     annotations = {
         "summary": alert.summary,
-        "description": go_template(alert.description, scaled),
+        "description": hold.told(go_template(alert.description, scaled)),
         "runbook_url": url(runbooks, alert.name),
         "dashboard_url": f"{dashboards}/{alert.dashboard}",
     }
-    hold = {"for": duration(scaled.ms(alert.hold_s))} if alert.hold_s else {}
+    waits = {"for": duration(scaled.ms(alert.hold_s))} if alert.hold_s else {}
     kept = kept_s(alert.name)
     if kept:
-        hold["keep_firing_for"] = duration(scaled.ms(kept))
+        waits["keep_firing_for"] = annotations["kept_firing_for"] = duration(scaled.ms(kept))
     return {
         "alert": alert.name,
-        "expr": promql(alert.expr, scaled),
-        **hold,
+        "expr": hold.held(alert, scaled),
+        **waits,
         "labels": labels,
         "annotations": annotations,
     }

@@ -18,30 +18,47 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from fabric import shipped
-from telemetry.alerting.rules import EMULATOR
+from telemetry.alerting.promql.text import duration
+from telemetry.alerting.rules import EMULATOR, NOMINAL_DILATION, timing
 
 DEVICE: Final = {"DEVICE": "device"}
 LEAF_PORT: Final = {"LEAF": "device", "PORT": "port"}
+PEER: Final = {"PEER": "peer_device", "PEERPORT": "peer_port"}
+JOB: Final = {"JOB": "workload"}
+TARGET: Final = {"TARGET": "instance"}
 WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "FabricArpFloodHigh": {"LEAF": "device", "VNI": "vni"},
     "FabricBgpPeerDown": {**DEVICE, "PEER": "peer"},
     "FabricBlackHole": {"SWITCH": "device"},
     "FabricBrokenNic": {**LEAF_PORT, "HOST": "peer_device"},
+    "FabricCnpIgnored": {"HOST": "device"},
+    "FabricCollectiveBusbwLow": JOB,
     "FabricEcmpImbalance": {"SWITCH": "device"},
     "FabricEcnNeverMarks": {"SWITCH": "device"},
+    "FabricEvpnRouteLoss": DEVICE,
+    "FabricExporterDown": TARGET,
+    "FabricFcsErrors": {**DEVICE, "PORT": "port", **PEER},
+    "FabricHeadroomNearlyFull": {**DEVICE, "PORT": "port"},
+    "FabricJobSlowdown": JOB,
     "FabricLinkDegraded": {**DEVICE, "PORT": "port"},
-    "FabricLinkDown": {**DEVICE, "PORT": "port", "PEER": "peer_device", "PEERPORT": "peer_port"},
+    "FabricLinkDown": {**DEVICE, "PORT": "port", **PEER},
     "FabricLinkFlapping": {**DEVICE, "PORT": "port"},
     "FabricLosslessDrop": {"SWITCH": "device"},
     "FabricMacMoves": {"SWITCH": "device"},
     "FabricMtuDrops": {"SWITCH": "device"},
+    "FabricPfcBeforeEcn": {"SWITCH": "device"},
     "FabricPfcPauseRatioHigh": {**DEVICE, "PORT": "port"},
     "FabricPfcStorm": {**LEAF_PORT, "HOST": "peer_device"},
     "FabricPfcwdDrop": {**LEAF_PORT, "HOST": "peer_device"},
+    "FabricPfcwdFlapping": LEAF_PORT,
     "FabricPfcwdStorm": LEAF_PORT,
-    "FabricSilentLoss": {**LEAF_PORT, "PEER": "peer_device", "PEERPORT": "peer_port"},
+    "FabricRnicOutOfSequence": {"HOST": "device"},
+    "FabricSilentLoss": {**LEAF_PORT, **PEER},
     "FabricSlowReceiver": {"HOST": "peer_device"},
+    "FabricStragglerRank": JOB,
     "FabricSwitchDown": {"SWITCH": "device"},
     "FabricSwitchSilent": {"SWITCH": "device"},
+    "FabricRunStopped": TARGET,
     "FabricVictimFlows": {"HOST": "device"},
 }
 """Alert -> word of its runbook -> label of the alert. Other words are read off an earlier answer."""
@@ -101,36 +118,66 @@ def url(runbooks: str, alert: str) -> str:
     return f"{runbooks}/{alert}.html{query(alert)}"
 
 
-def page(alert: str, text: str) -> str:
-    """The page of one runbook."""
+def page(alert: str, text: str, dilation: float = NOMINAL_DILATION) -> str:
+    """The page of one runbook. dilation: as for write()."""
     words = list(WORDS.get(alert, {}))
     place = f'<p id="place">{", ".join(words)}: the place of your alert; its link fills them in.</p>\n' if words else ""
-    title, _, rest = _html(text).partition("</h1>\n")
+    if dilation != NOMINAL_DILATION:
+        windows = (
+            f"Windows in queries are those of the rules for a dilation of {dilation:g}; times in words are nominal."
+        )
+        place += f"<p>{windows}</p>\n"
+    title, _, rest = _html(text, dilation).partition("</h1>\n")
     return "".join(
         (_HEAD.format(title=escape(alert)), title, "</h1>\n", place, rest, _SCRIPT.format(words=json.dumps(words)))
     )
 
 
-def pages() -> dict[str, str]:
-    """File name -> page, of all runbooks."""
+def pages(dilation: float = NOMINAL_DILATION) -> dict[str, str]:
+    """File name -> page, of all runbooks. dilation: as for write()."""
     files = sorted((shipped.folder("docs") / "runbooks").glob("Fabric*.md"))
-    return {f"{file.stem}.html": page(file.stem, file.read_text(encoding="utf-8")) for file in files}
+    return {f"{file.stem}.html": page(file.stem, file.read_text(encoding="utf-8"), dilation) for file in files}
 
 
-def write(folder: Path, emulator: str = EMULATOR) -> None:
-    """All pages, in a folder for a web server. emulator: HOST:PORT that their commands ask."""
+def write(folder: Path, emulator: str = EMULATOR, dilation: float = NOMINAL_DILATION) -> None:
+    """All pages, in a folder for a web server.
+
+    Parameters
+    ----------
+    emulator : str       HOST:PORT that their commands ask
+    dilation : float     the windows of their queries are as much wall time as those of the rules for it
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
+    for name, text in pages(dilation).items():
         (folder / name).write_text(text.replace(f"http://{EMULATOR}", f"http://{emulator}"), encoding="utf-8")
 
 
-def _html(text: str) -> str:
+_OR_ITS_RUNBOOK: Final = re.compile(r",\s+or\s+its\s+\[runbook\]\([^)]*\)")
+"""Of a playbook, by its file: the command beside it prints the same."""
+_WINDOW: Final = re.compile(r"\[(\d+)([smh])\]")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
+
+
+def _in_wall_time(query: str, dilation: float) -> str:
+    """A query with its windows, which are nominal, in wall time. An hour of `up` is an hour at any dilation."""
+    if "fabric_" not in query:
+        return query
+
+    def scaled(found: re.Match[str]) -> str:
+        return f"[{duration(timing(dilation).ms(int(found[1]) * _SECONDS[found[2]]))}]"
+
+    return _WINDOW.sub(scaled, query)
+
+
+def _html(text: str, dilation: float) -> str:
     """CommonMark. Links to other runbooks lead to their pages; others leave the folder, and are words."""
     parser = MarkdownIt("commonmark", {"html": False}).disable("image")
-    tokens = parser.parse(text)
+    tokens = parser.parse(_OR_ITS_RUNBOOK.sub("", text))
     for token in tokens:
         kept, linked = [], False
         for child in token.children or []:
+            if child.type == "code_inline":
+                child.content = _in_wall_time(child.content, dilation)
             if child.type == "link_open":
                 name = str(child.attrGet("href"))
                 linked = re.fullmatch(r"Fabric\w+\.md", name) is not None

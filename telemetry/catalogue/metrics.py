@@ -51,12 +51,16 @@ SELF: Final = (
              "for this dilation."),
     counter("sim_passes", "", Rows.FABRIC, "passes()", "Passes of the scenario that a live run has completed."),
     gauge("sim_paused", "", Rows.FABRIC, "held()", "1 while the simulated time of a live run is paused."),
+    gauge("sim_ended", "", Rows.FABRIC, "ended()",
+           "1 once the last pass of a live run is over: all metrics then stay as they were at its end."),
     gauge("scrape_duration_seconds", "seconds", Rows.FABRIC, "scrape_duration()",
            "Wall clock time of this answer, without its text output."),
 )
 """About the run and the exporter."""
 
-WALL_CLOCK: Final = frozenset({"realtime()", "dilation()", "slipped()", "passes()", "held()", "scrape_duration()"})
+WALL_CLOCK: Final = frozenset(
+    {"realtime()", "dilation()", "slipped()", "passes()", "held()", "ended()", "scrape_duration()"}
+)
 """Sources of a live exporter that are not in a Snapshot."""
 
 UNRECORDED: Final = frozenset({"events()", *WALL_CLOCK})

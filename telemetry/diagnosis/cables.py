@@ -32,6 +32,12 @@ _LEAST_CHANCE: Final = 1e-3
 """Of one sample: what is in flight then may depend on what was at others."""
 _TELLS: Final = 0.3
 """Probability of a frame in flight at a sample below which one that does not arrive dates a loss."""
+_STEADY: Final = 8
+"""Samples whose least difference of sent and arrived is compared with that of as many others."""
+_SIGMAS: Final = 2
+"""Standard deviations of a number of frames in flight (Poisson) that such a least difference may vary by."""
+_MISSED: Final = 3
+"""Standard deviations (Poisson) by which fewer frames are lost than before once a loss is over."""
 
 
 def cable_roots(view: View) -> Iterator[Root]:
@@ -122,7 +128,7 @@ def _silent(view: View, link: Link) -> Iterator[Root]:
     why = "did not arrive; no counter of damaged frames has them"
 
     def lost_at(port: int) -> Values:
-        lost = _missing(view, link, port)
+        lost = _while_losing(view, link, port, _missing(view, link, port))
         return lost if view.sent_again or lost.sum() > _SPARE_FRAMES else np.zeros(view.size)
 
     yield from _lost_on(view, link, Kind.SILENT_LOSS, lost_at, why)
@@ -134,7 +140,9 @@ def _lost_on(view: View, link: Link, kind: Kind, lost_at: Callable[[int], Values
     if not lost:
         return
     port = max(lost, key=lambda it: float(lost[it].sum()))
-    began, ended = view.span(np.sum(list(lost.values()), axis=0) > 0)
+    shows = np.sum(list(lost.values()), axis=0) > 0
+    shows[[_last(view, at, its) for at, its in lost.items()]] = True
+    began, ended = view.span(shows)
     texts = (
         f"{int(its.sum()):,} of {int(view.sent[view.peer(at)].sum()):,} frames from {view.name(view.peer(at))} {why}"
         for at, its in sorted(lost.items(), key=lambda it: -float(it[1].sum()))
@@ -164,9 +172,7 @@ def _missing(view: View, link: Link, port: int) -> Values:
     gap = np.cumsum(view.sent[peer] - view.arrived[port])
     least = np.minimum.accumulate(gap[::-1])[::-1]
     if view.polled:  # the ends are read at different times: only the least difference of many samples says something
-        frames = max(float(view.sent[peer].sum()), 1.0)
-        size = float(view.sent_bytes[peer].sum()) / frames + GAP_BYTES
-        is_lost = least > _MIXED * cable_bytes / size + _SPARE_FRAMES
+        is_lost = least > _held(view, link, peer)
     else:
         recent = np.convolve(view.sent[peer], np.ones(_intervals(view, seconds)))[: view.size]
         gap_bytes = np.cumsum(view.sent_bytes[peer] - view.arrived_bytes[port])
@@ -178,16 +184,80 @@ def _missing(view: View, link: Link, port: int) -> Values:
     return np.diff(np.concatenate([lost, np.full(view.size - lost.size, last)]), prepend=0.0)
 
 
-def _sure(view: View, peer: int, seconds: float, least: Values) -> NDArray[np.bool_]:
-    """Samples from which on at least one frame is lost, whatever may be in flight.
+def _while_losing(view: View, link: Link, port: int, lost: Values) -> Values:
+    """Lost frames of each interval without those by which only frames in flight are more at the last samples.
 
-    With n frames sent in an interval, n times the time that each is under way, over the interval, are in flight in the
-    mean at its end (J. D. C. Little, Oper. Res. 9, 1961), which bounds the probability of any (Markov's inequality).
+    Towards the end of a record ever fewer samples confirm a difference, so it seems to grow although no frame is lost
+    any more. Loss goes on after a sample where some _STEADY later ones in a row all miss more frames than the numbers
+    in flight vary by, or _CONFIRMING of them more than a cable holds.
     """
+    if not lost.any():
+        return lost
+    peer = view.peer(port)
+    gap = np.cumsum(view.sent[peer] - view.arrived[port])
+    seconds = link.delay_ps / PS_PER_S + _RECEIVING_S
+    spread = _SPARE_FRAMES + _SIGMAS * math.sqrt(float(_in_flight(view, peer, seconds).max()))
+    steady = min(_STEADY, max(view.size // 4, _CONFIRMING))
+    first = int(np.flatnonzero(lost > 0)[0])
+    until = max(
+        first, _more_after(gap, steady, spread), _more_after(gap, min(_CONFIRMING, view.size), _held(view, link, peer))
+    )
+    known = np.where(np.arange(view.size) <= until, lost, 0.0)
+    return known if _is_over(view, port, known) else lost
+
+
+def _more_after(gap: Values, samples: int, limit: float) -> int:
+    """The first sample after which never so many in a row exceed the least difference from there on by more than a
+    limit.
+    """
+    least = np.minimum.accumulate(gap[::-1])[::-1]
+    rows = np.lib.stride_tricks.sliding_window_view(gap, samples).min(axis=1)
+    later = np.maximum.accumulate(rows[::-1])[::-1]
+    more = np.flatnonzero(later - least[: later.size] > limit)
+    return int(more[-1]) + 1 if more.size else 0
+
+
+def _held(view: View, link: Link, peer: int) -> float:
+    """Frames that a cable holds, where those in flight may be smaller than the mean by _MIXED."""
+    cable_bytes = float(view.rate_bps[peer].max()) * (link.delay_ps / PS_PER_S + _RECEIVING_S) / 8
+    size = float(view.sent_bytes[peer].sum()) / max(float(view.sent[peer].sum()), 1.0) + GAP_BYTES
+    return _MIXED * cable_bytes / size + _SPARE_FRAMES
+
+
+def _last(view: View, port: int, lost: Values) -> int:
+    """The last interval of a loss that is over; of one that may go on, the last in which frames are sent."""
+    sent = view.sent[view.peer(port)]
+    last = int(np.flatnonzero(lost > 0)[-1])
+    return last if _is_over(view, port, lost) or not sent.any() else max(last, int(np.flatnonzero(sent > 0)[-1]))
+
+
+def _is_over(view: View, port: int, lost: Values) -> bool:
+    """Whether a loss ends with the last interval that shows it: clearly fewer of the frames that were sent since are
+    missing than at its rate. Rare losses leave intervals without one.
+    """
+    sent = view.sent[view.peer(port)]
+    rows = np.flatnonzero(lost > 0)
+    first, last = int(rows[0]), int(rows[-1])
+    ratio = min(float(lost.sum()) / max(float(sent[first : last + 1].sum()), 1.0), 1.0)
+    expected = ratio * float(sent[last + 1 :].sum())
+    missing = float((sent - view.arrived[port]).sum() - lost.sum())  # in flight, or lost
+    return expected - _MISSED * math.sqrt(expected) > max(missing, 0.0)
+
+
+def _in_flight(view: View, peer: int, seconds: float) -> Values:
+    """Mean number of frames from a port in flight at the end of each interval (J. D. C. Little, Oper. Res. 9, 1961)."""
     frames = np.maximum(view.sent[peer], 1.0)
     rate_bps = np.maximum(view.rate_bps[peer], 1.0)
     under_way_s = seconds + (view.sent_bytes[peer] / frames + GAP_BYTES) * 8 / rate_bps
-    mean = view.sent[peer] * under_way_s / np.maximum(view.interval_s, 1e-12)
+    return np.asarray(view.sent[peer] * under_way_s / np.maximum(view.interval_s, 1e-12))
+
+
+def _sure(view: View, peer: int, seconds: float, least: Values) -> NDArray[np.bool_]:
+    """Samples from which on at least one frame is lost, whatever may be in flight.
+
+    The mean number in flight bounds the probability of any (Markov's inequality).
+    """
+    mean = _in_flight(view, peer, seconds)
     chance = np.log(np.clip(mean, _LEAST_CHANCE, 1.0))
     from_now = np.cumsum(chance[::-1])[::-1]
     first = np.flatnonzero((least >= 1) & (mean < _TELLS))

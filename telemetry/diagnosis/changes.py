@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from fabric.topology.model import Fabric
@@ -37,6 +38,8 @@ class Source(StrEnum):
 BY_PEOPLE: Final = frozenset({Source.CONFIGURATION, Source.ENDPOINT, Source.ACT})
 """What somebody did; the others are what the network did."""
 _PLACES: Final = 3
+SHUT: Final = "shut"
+"""The act of playbooks, and of the API of a live run, that takes cables out of service."""
 _OWN: Final = {
     Kind.LINK_DOWN: {Source.LINK, Source.SESSION, Source.ROUTES},
     Kind.LINK_FLAP: {Source.LINK, Source.SESSION, Source.ROUTES},
@@ -125,6 +128,21 @@ def before(root: Root, log: Sequence[Change], fabric: Fabric, sample_ns: int) ->
         if it.source not in BY_PEOPLE | own and it.time_ns <= root.began_ns and it.devices & root.devices
     ]
     return max(seen, key=lambda it: it.time_ns) if seen else None
+
+
+def is_act(root: Root, change: Change | None) -> bool:
+    """Whether a root is an act of an operator that the log has: cables that somebody shut are down on purpose.
+
+    change : of before(), for this root
+    """
+    if change is None or change.source is not Source.ACT or root.kind not in {Kind.LINK_DOWN, Kind.SWITCH_DOWN}:
+        return False
+    shut = change.text.partition(":")[0] == SHUT and change.time_ns >= root.began_ns
+    own = f"{root.device}:{root.port}" if root.port else ""
+    other_port = own and any(
+        it.startswith(f"{root.device}:") and "--" not in it and not fnmatchcase(own, it) for it in change.places
+    )
+    return shut and change.devices <= root.devices and not other_port
 
 
 def done_before(

@@ -43,6 +43,7 @@ class Need(StrEnum):
     BGP = "no router speaks BGP"
     OVERLAY = "no VXLAN overlay"
     ARP = "no ARP requests"
+    UPLINKS = "no uplink sends: all are idle, or paused"
     SEEN = "no exporter's view of the run is scraped"
 
 

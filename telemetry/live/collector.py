@@ -115,3 +115,4 @@ class LiveCollector(Collector, Observer):
         yield single("fabric_sim_slipped_seconds_total", at.slipped_s)
         yield single("fabric_sim_passes_total", at.passes)
         yield single("fabric_sim_paused", at.phase is Phase.PAUSED)
+        yield single("fabric_sim_ended", at.phase in {Phase.FINISHED, Phase.STOPPED})

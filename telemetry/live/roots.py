@@ -28,7 +28,7 @@ from fabric.topology.model import Fabric
 from fabric.units import NS_PER_S, PS_PER_NS
 from telemetry.catalogue.derive import RunInfo
 from telemetry.catalogue.observation import observe
-from telemetry.diagnosis.changes import Change, before
+from telemetry.diagnosis.changes import Change, before, is_act
 from telemetry.diagnosis.confidence import table as table_of_confidence
 from telemetry.diagnosis.diagnose import METRICS, diagnose
 from telemetry.diagnosis.rehearsed import playbook, runbooks_of
@@ -200,36 +200,42 @@ class LiveRoots(Observer):
             "pass": state.number,
             "from_seconds": int(times_ns[0]) / NS_PER_S if times_ns.size else 0.0,
             "until_seconds": int(times_ns[-1]) / NS_PER_S if times_ns.size else 0.0,
-            "roots": sorted(self._rows(found, state), key=_urgency),
+            "roots": [row for _, row in sorted(self._rows(found, state), key=lambda it: _urgency(it[1], act=it[0]))],
         }
 
-    def _rows(self, found: Sequence[Root], state: _State) -> Iterator[dict[str, Any]]:
+    def _rows(self, found: Sequence[Root], state: _State) -> Iterator[tuple[bool, dict[str, Any]]]:
+        """(whether it is an act of the operator, the root as the answer has it)."""
         confidence = table_of_confidence()
         log = self._log(state) if found else []
         for root in found:
             meaning = root.meaning
             change = before(root, log, self._fabric, self._sample_ns)
-            yield {
-                "kind": root.kind.value,
-                "title": meaning.title,
-                "place": root.place,
-                "device": root.device,
-                "port": root.port or None,
-                "class": root.priority,
-                "members": list(root.members),
-                "rank": root.rank,
-                "since_seconds": root.began_ns / NS_PER_S,
-                "until_seconds": root.ended_ns / NS_PER_S,
-                "open": root.ended_ns >= state.now_ns,
-                "confidence": confidence.probability(root, found, IDEAL),
-                "evidence": list(root.evidence),
-                "act": meaning.act,
-                "change_before": None if change is None else change.line,
-                "runbooks": list(runbooks_of(root)),
-                "playbook": playbook(root.kind),
-            }
+            yield (
+                is_act(root, change),
+                {
+                    "kind": root.kind.value,
+                    "title": meaning.title,
+                    "place": root.place,
+                    "device": root.device,
+                    "port": root.port or None,
+                    "class": root.priority,
+                    "members": list(root.members),
+                    "rank": root.rank,
+                    "since_seconds": root.began_ns / NS_PER_S,
+                    "until_seconds": root.ended_ns / NS_PER_S,
+                    "open": root.ended_ns >= state.now_ns,
+                    "confidence": confidence.probability(root, found, IDEAL),
+                    "evidence": list(root.evidence),
+                    "act": meaning.act,
+                    "change_before": None if change is None else change.line,
+                    "runbooks": list(runbooks_of(root)),
+                    "playbook": playbook(root.kind),
+                },
+            )
 
 
-def _urgency(row: Mapping[str, Any]) -> tuple[bool, bool, float, int, float]:
-    """Sort key: harmless roots last, roots that are over after those that last, then the most certain first."""
-    return row["rank"] > 1, not row["open"], -(row["confidence"] or 0.0), row["rank"], row["since_seconds"]
+def _urgency(row: Mapping[str, Any], *, act: bool = False) -> tuple[bool, bool, bool, float, int, float]:
+    """Sort key: harmless roots last, before them acts of the operator, who knows of them; roots that are over after
+    those that last, then the most certain first.
+    """
+    return row["rank"] > 1, act, not row["open"], -(row["confidence"] or 0.0), row["rank"], row["since_seconds"]

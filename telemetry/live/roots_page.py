@@ -52,6 +52,7 @@ def _sentences(root: Mapping[str, Any]) -> str:
     books = [f"docs/runbooks/{name}.md" for name in root["runbooks"]]
     read = ", ".join([*books, *([f"fabric playbook show {root['playbook']}"] if root["playbook"] else [])])
     return (
-        f"{root['place']}: {root['title']}. {'; '.join(root['evidence'])}. First: {root['act']}. "
+        f"{root['place']}: {root['title']}{', and it lasts' if root['open'] else ''}. {'; '.join(root['evidence'])}. "
+        f"First: {root['act']}. "
         f"Changed before: {root['change_before'] or 'nothing that is known'}." + (f" Read: {read}." if read else "")
     )

@@ -23,7 +23,7 @@ from fabric.runs import files
 from fabric.runs.rundir import RunDir
 from fabric.topology.peer_rates import slow_cables
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
-from telemetry.diagnosis.changes import Change, before
+from telemetry.diagnosis.changes import Change, before, is_act
 from telemetry.diagnosis.confidence import table as table_of_confidence
 from telemetry.diagnosis.queues import FULL
 from telemetry.diagnosis.rehearsed import playbook, runbooks_of
@@ -242,7 +242,7 @@ def completed(
         return []
     log, confidence = log_of(run, control), table_of_confidence()
     evidence = evidence or Evidence(run)  # one for all roots: it reads each table once, and only when needed
-    return [
+    found = [
         Incident(
             it, confidence.probability(it, roots, view), hurt(run, it, evidence),
             before(it, log, run.fabric, run.sampling_ns),
@@ -251,6 +251,8 @@ def completed(
         )
         for it in roots
     ]  # fmt: skip
+    # What an operator did is not what is to be done: after all that is, before what is harmless.
+    return sorted(found, key=lambda it: (it.root.rank > 1, is_act(it.root, it.change)))
 
 
 def act_of(evidence: Evidence, root: Root) -> str:

@@ -61,21 +61,32 @@ ENDED = {
 }
 
 
+BEGUN = {**ENDED, "status": "firing"}
+
+
 def test_an_end_is_told_once_though_a_later_notification_repeats_it(pager: tuple[str, Received]) -> None:
     url, received = pager
-    later = {**STORM, "fingerprint": "a1", "startsAt": "2026-01-01T11:00:00Z"}
-    other = {**ENDED, "fingerprint": "b2"}
-    for its in ([ENDED], [ENDED, later, other], [{**later, "status": "resolved"}]):
+    later = {**BEGUN, "startsAt": "2026-01-01T11:00:00Z"}
+    for its in ([BEGUN], [ENDED], [ENDED], [later], [{**later, "status": "resolved"}], [ENDED]):
         assert sent(f"{url}/tickets", json.dumps({"alerts": its}).encode()) == 204
-    told = [(alert["status"], alert["fingerprint"]) for _, alert in received]
-    assert told == [("resolved", "a1"), ("firing", "a1"), ("resolved", "b2"), ("resolved", "a1")]
+    assert [alert["status"] for _, alert in received] == ["firing", "resolved", "firing", "resolved"]
 
 
-def test_each_receiver_is_told_the_end(pager: tuple[str, Received]) -> None:
+def test_the_end_of_an_alert_that_was_muted_while_it_fired_is_not_told(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    muted = {**ENDED, "fingerprint": "b2"}
+    for its in ([BEGUN], [ENDED, muted]):
+        assert sent(f"{url}/tickets", json.dumps({"alerts": its}).encode()) == 204
+    assert [(alert["status"], alert["fingerprint"]) for _, alert in received] == [("firing", "a1"), ("resolved", "a1")]
+
+
+def test_each_receiver_is_told_the_end_of_what_it_was_told(pager: tuple[str, Received]) -> None:
     url, received = pager
     for name in ("pager", "tickets"):
+        assert sent(f"{url}/{name}", json.dumps({"alerts": [BEGUN]}).encode()) == 204
+    for name in ("pager", "tickets", "others"):
         assert sent(f"{url}/{name}", json.dumps({"alerts": [ENDED]}).encode()) == 204
-    assert [name for name, _ in received] == ["pager", "tickets"]
+    assert [name for name, _ in received] == ["pager", "tickets"] * 2
 
 
 AT_A_PORT = {"device": "leaf1", "port": "Ethernet0", "priority": "3", "root_device": "host1"}
@@ -89,6 +100,14 @@ AT_A_PORT = {"device": "leaf1", "port": "Ethernet0", "priority": "3", "root_devi
         ({}, {"device": "leaf1", "root_device": "leaf1"}, "leaf1 is over, lasted 2 min 10 s"),
         ({"endsAt": "2026-01-01T12:00:00.5Z"}, {}, "is over, lasted 2 h"),
         ({"endsAt": "2026-01-01T10:00:00.6Z"}, {}, "is over, lasted less than 1 s"),
+        ({}, {"instance": "fabric:9464"}, "fabric:9464 is over, lasted 2 min 10 s"),
+        ({"annotations": {"kept_firing_for": "1m30s"}}, {}, "is over, lasted 40 s; kept for 1 min 30 s more"),
+        (
+            {"annotations": {"kept_firing_for": "2m9s500ms"}},
+            {},
+            "is over, lasted less than 1 s; kept for 2 min 10 s more",
+        ),
+        ({"annotations": {"kept_firing_for": "soon"}}, {}, "is over, lasted 2 min 10 s"),
         ({"endsAt": "soon"}, {}, "is over"),
         ({"endsAt": "2026-01-01T10:02:10"}, {}, "is over"),
         ({"endsAt": "2025-01-01T10:00:00Z"}, {}, "is over"),

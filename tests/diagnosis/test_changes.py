@@ -14,7 +14,7 @@ from fabric.explain.evidence import Evidence
 from fabric.explain.report import compose
 from fabric.runs.rundir import RunDir
 from fabric.topology.model import Fabric
-from telemetry.diagnosis.changes import Change, Source, before
+from telemetry.diagnosis.changes import Change, Source, before, is_act
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.sources.change_log import change_log
 from telemetry.sources.focus import focus_of
@@ -48,6 +48,29 @@ def fabric(drifted: RunDir) -> Fabric:
 def change(time_ms: float, *places: str, source: Source = Source.CONFIGURATION, spreads: bool = False) -> Change:
     devices = frozenset(part.partition(":")[0] for it in places for part in it.split("--"))
     return Change(int(time_ms * MS), source, "changed", places, devices, "scenario", spreads)
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ms", "places", "kind", "act"),
+    [
+        ("shut: link leaf1:Ethernet0", 5, ("leaf1:Ethernet0",), Kind.LINK_DOWN, True),
+        ("shut: link host1--leaf1", 5, ("host1--leaf1",), Kind.LINK_DOWN, True),
+        ("shut: link leaf1:Ethernet0", 2, ("leaf1:Ethernet0",), Kind.LINK_DOWN, False),  # it was opened again since
+        ("shut: link leaf1--spine1", 5, ("leaf1--spine1",), Kind.LINK_DOWN, False),  # another cable
+        ("shut: link leaf1:Ethernet4", 5, ("leaf1:Ethernet4",), Kind.LINK_DOWN, False),  # another port
+        ("shut: link leaf1:*", 5, ("leaf1:*",), Kind.LINK_DOWN, True),
+        ("reset-nic: hosts host1", 5, ("host1",), Kind.LINK_DOWN, False),
+        ("shut: link leaf1:Ethernet0", 5, ("leaf1:Ethernet0",), Kind.BROKEN_NIC, False),
+    ],
+)
+def test_a_cable_that_somebody_shut_is_down_on_purpose(
+    text: str, time_ms: float, places: tuple[str, ...], kind: Kind, act: bool
+) -> None:
+    done = replace(change(time_ms, *places, source=Source.ACT), text=text)
+    root = Root(kind, "leaf1", 5 * MS, 9 * MS, ("down",), "Ethernet0", members=("host1",))
+    assert is_act(root, done) is act
+    assert not is_act(root, replace(done, source=Source.CONFIGURATION))
+    assert not is_act(root, None)
 
 
 def root(device: str, port: str = "", began_ms: float = 4, kind: Kind = Kind.ECN_WRONG) -> Root:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from numpy.typing import NDArray
 
+from fabric.topology.model import Link
 from telemetry.diagnosis import cables, queues
 from telemetry.diagnosis.control import control_roots
 from telemetry.diagnosis.root import Kind, Root
@@ -204,6 +205,34 @@ def test_a_silent_cable_at_little_load_is_no_hung_switch(diagnosed: Diagnose) ->
     assert [(it.kind, set(it.devices)) for it in roots] == [(Kind.SILENT_LOSS, {"leaf2", "spine1"})]
 
 
+_LOSING = [
+    {"kind": "link-silent", "link": "leaf2--spine1"},
+    {"kind": "drop-every", "port": "leaf2:Ethernet16", "every": 50},
+    {"kind": "drop-every", "port": "leaf2:Ethernet16", "every": 400},
+    {"kind": "bit-errors", "link": "leaf2--spine1", "ratio": 1.0e-7},
+]
+
+
+@pytest.mark.slow  # 10 s each
+@pytest.mark.parametrize("fault", _LOSING, ids=lambda it: f"{it['kind']} {it.get('every', '')}")
+def test_a_loss_is_over_when_its_cable_is_repaired_and_lasts_until_now_before(
+    fault: dict[str, Any], diagnosed: Diagnose
+) -> None:
+    """Frames in flight at the repair are no loss after it; a rare loss is not over because an interval has none."""
+    changes = {
+        "workload": [{"kind": "poisson", "sizes": "fixed", "size": "64KB", "load": 0.3, "stop": "12ms"}],
+        "run": {"duration": "12ms", "stop": "duration"},
+        "telemetry": {"interval": "100us", "events": []},
+    }
+    kinds = {Kind.SILENT_LOSS, Kind.BAD_OPTIC}
+    (repaired,) = (
+        it for it in diagnosed(scenario(fault | {"at": "2ms", "until": "5ms"}, **changes)) if it.kind in kinds
+    )
+    (lasting,) = (it for it in diagnosed(scenario(fault | {"at": "2ms"}, **changes)) if it.kind in kinds)
+    assert 4_200_000 <= repaired.ended_ns <= 5_200_000
+    assert lasting.ended_ns >= 11_800_000
+
+
 @pytest.mark.parametrize("kind", ["link-down", "link-flap"])
 def test_what_switches_discard_for_a_host_without_a_cable_is_no_fault_of_theirs(kind: str, diagnosed: Diagnose) -> None:
     how = {"count": 2, "down": "800us", "up": "200us"} if kind == "link-flap" else {}
@@ -248,6 +277,34 @@ def test_one_frame_that_never_arrives_is_a_silent_loss_and_frames_in_flight_are_
     assert of(0, 1, 0, 1, 1, 0, 1, 0) == []
     assert of(0, 0, 0, 0, 0, 0, 0, 1, 1) == []  # at two samples it may be chance
     assert of(1, 1, 1, 1, 1, 1, 1, 1, 1, sent=400) == []  # a busy cable always has frames under way
+
+
+def test_frames_in_flight_after_a_repair_are_no_loss_and_a_rare_loss_is_not_over_at_once() -> None:
+    def of(*gap: int, sent: int = 200) -> tuple[int, int]:
+        """(frames lost, the last interval) on a cable of 100G and 1.5 us with this difference of its two ends."""
+        size = len(gap)
+        view = SimpleNamespace(
+            sent=[np.full(size, float(sent))],
+            arrived=[sent - np.diff(np.array(gap, float), prepend=0.0)],
+            sent_bytes=[np.full(size, 4_000.0 * sent)],
+            rate_bps=[np.full(size, 100e9)],
+            interval_s=np.full(size, 1e-3),
+            size=size,
+            peer=lambda port: port,
+        )
+        least = np.minimum.accumulate(np.array(gap, float)[::-1])[::-1]
+        lost = np.diff(least, prepend=0.0)
+        link = SimpleNamespace(delay_ps=1_500_000)
+        kept = cables._while_losing(cast("View", view), cast("Link", link), 0, lost)
+        return int(kept.sum()), cables._last(cast("View", view), 0, kept)
+
+    burst = [0] * 4 + [40, 80, 120] + [120, 121, 120] * 8
+    assert of(*burst) == (120, 6)
+    assert of(*burst, 121, 122, 122) == (120, 6)  # two are in flight
+    assert of(*burst, 122, 162, 202) == (202, 33)  # and lost again
+    rare = [number // 4 for number in range(40)]
+    assert of(*rare) == (9, 39)  # one in 800 frames: none in the last 799 says nothing
+    assert of(*rare, *[9] * 40)[1] < 40
 
 
 def test_a_tier_that_is_full_without_a_pause_is_oversubscribed(diagnosed: Diagnose) -> None:

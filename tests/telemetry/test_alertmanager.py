@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from telemetry.alerting.alert import Severity, fields
+from telemetry.alerting.alert import Severity, cable, fields
 from telemetry.alerting.alertmanager import alertmanager_yaml, receiver_of
 from telemetry.alerting.alerts import ALERTS, BY_NAME
 from telemetry.alerting.inhibitions import INHIBITIONS
@@ -48,6 +48,15 @@ def test_waiting_times_scale_with_the_dilation() -> None:
     nominal, fast = (yaml.safe_load(alertmanager_yaml(dilation))["route"] for dilation in (15_000, 1000))
     assert [nominal[key] for key in ("group_wait", "group_interval", "repeat_interval")] == ["30s", "5m", "4h"]
     assert [fast[key] for key in ("group_wait", "group_interval", "repeat_interval")] == ["2s", "20s", "16m"]
+
+
+def test_a_cable_that_damages_or_loses_frames_is_one_ticket_whichever_end_fires() -> None:
+    routes = yaml.safe_load(alertmanager_yaml())["route"]["routes"]
+    [ticket] = [it for it in routes if "FabricFcsErrors" in it["matchers"][0]]
+    assert (ticket["receiver"], ticket["group_by"]) == ("tickets", ["fabric", "alertname", "cable"])
+    here = {"device": "spine1", "port": "e1", "peer_device": "leaf1", "peer_port": "e9"}
+    there = {"device": "leaf1", "port": "e9", "peer_device": "spine1", "peer_port": "e1"}
+    assert cable(here) == cable(there) == "leaf1:e9 spine1:e1"
 
 
 def test_both_ends_of_a_cable_are_one_ticket_that_names_them() -> None:

@@ -134,6 +134,18 @@ def test_the_list_names_every_alert(output: pytest.CaptureFixture[str]) -> None:
         (["rules", "--pager", "http://pager.example/"], "has no effect without --out"),
         (["rules", "--out", "x", "--pager", "pager.example"], "'pager.example' is not a URL"),
         (["rules", "--out", "x", "--tickets", "http://[::1"], "'http://[::1' is not a URL"),
+        (["rules", "--dilation", "1e12"], "give 10 to 280,000 to `fabric serve` and here"),
+        (["rules", "--dilation", "280001"], "rules for 280001 need scrapes"),
+        (["rules", "--dilation", "9.9"], "rules for 9.9 need scrapes"),
+        (["rules", "--runbooks", "not-a-url"], "--runbooks: 'not-a-url' is not a URL"),
+        (["rules", "--dashboards", "grafana"], "--dashboards: 'grafana' is not a URL"),
+        (["rules", "--out", "pyproject.toml"], "--out pyproject.toml: is a file"),
+        (
+            ["rules", "--out", "x", "--emulator", "localhost:9090"],
+            "--prometheus: 127.0.0.1:9090 is the address of --emulator, too",
+        ),
+        (["rules", "--out", "x", "--alertmanager", "127.0.0.1:9095"], "is the address of --alertmanager, too"),
+        (["show", "http://127.0.0.1:9464"], "`fabric explain roots http://127.0.0.1:9464`"),
         (["corpus", "--corpus", "nowhere.yml"], "nowhere.yml"),
     ],
 )

@@ -58,6 +58,7 @@ def test_an_alert_is_pending_before_it_fires(speeds: list[int], seen: list[tuple
     slow = {
         ("fabric_port_speed_bytes_per_second", "device=leaf1", "port=e0"): speeds,
         ("fabric_port_configured_speed_bytes_per_second", "device=leaf1", "port=e0"): [100] * len(speeds),
+        **up([1] * len(speeds)),
     }
     assert [it[:2] for it in firings(store(len(speeds), slow), "FabricLinkDegraded")] == seen
 

@@ -192,6 +192,7 @@ def test_one_line_and_a_page_say_what_the_answer_has(live: Live) -> None:
     page = page_of("http://127.0.0.1:1", found)
     assert root["place"] in page.verdict or len(found["roots"]) > 1
     assert root["act"] in str(page.sections)
+    assert f"{root['title']}, and it lasts. " in str(page.sections)
     none = {**found, "roots": []}
     assert roots_text(none).endswith(": none")
     assert "no root cause" in page_of("http://127.0.0.1:1", none).verdict
@@ -229,3 +230,5 @@ def test_a_root_that_goes_on_comes_before_those_that_are_over_and_the_surest_fir
         row("perhaps", 0.6, going_on=True),
     ]
     assert [it["kind"] for it in sorted(rows, key=_urgency)] == ["sure", "perhaps", "load", "over", "harmless"]
+    acted = sorted(rows, key=lambda it: _urgency(it, act=it["kind"] == "sure"))
+    assert [it["kind"] for it in acted] == ["perhaps", "load", "over", "sure", "harmless"]

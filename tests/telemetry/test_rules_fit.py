@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from fabric.cli import alerts, export, serve
-from telemetry.alerting.fit import NAMES
+from telemetry.alerting.fit import DILATION_MISMATCH, SCRAPED_TOO_SELDOM
 from telemetry.alerting.render import prometheus_yaml, rules_yaml
 from telemetry.alerting.rules import NOMINAL_DILATION, timing
 from tests.telemetry.programs import program
@@ -50,7 +50,7 @@ def test_a_run_of_another_dilation_than_the_rules_is_named(rules_for: int, tmp_p
     program("promtool")
     runs = {name: dilation * rules_for / 1000 for name, dilation in RUNS.items()}
     scrape_ms = timing(rules_for).ms(15)
-    expr = f'count by (instance) (ALERTS{{alertname="{NAMES[0]}", alertstate="firing"}})'
+    expr = f'count by (instance) (ALERTS{{alertname="{DILATION_MISMATCH}", alertstate="firing"}})'
     test = {
         "interval": f"{scrape_ms}ms",
         "input_series": [
@@ -89,7 +89,7 @@ def test_a_run_that_is_scraped_too_seldom_is_named(tmp_path: Path) -> None:
         ],
         "promql_expr_test": [
             {
-                "expr": f'count by (instance) (ALERTS{{alertname="{NAMES[1]}", alertstate="firing"}})',
+                "expr": f'count by (instance) (ALERTS{{alertname="{SCRAPED_TOO_SELDOM}", alertstate="firing"}})',
                 "eval_time": "60s",
                 "exp_samples": [{"labels": '{instance="seldom"}', "value": 1}],
             }

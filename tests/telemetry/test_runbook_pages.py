@@ -22,7 +22,7 @@ from telemetry.alerting.runbook_pages import WORDS, page, pages, query, write
 from telemetry.diagnosis.rehearsed import runbooks
 from telemetry.diagnosis.root import Kind
 
-READ_OFF = {"FabricEvpnRouteLoss": {"SWITCH"}, "FabricPfcPauseRatioHigh": {"ROOT"}}
+READ_OFF = {"FabricPfcPauseRatioHigh": {"ROOT"}}
 """Words that an answer to an earlier query tells."""
 WORD = re.compile(r'(?<=")[A-Z]+(?=")')
 """A word to fill in, the whole value of a label in a query."""
@@ -46,7 +46,7 @@ def test_every_alert_links_to_a_page_that_is_made() -> None:
 
 def test_the_address_gives_each_word_the_label_that_the_alert_has() -> None:
     assert query("FabricSlowReceiver") == "?HOST={{ $labels.peer_device | urlquery }}"
-    assert query("FabricJobSlowdown") == ""
+    assert query("FabricDilationMismatch") == ""
 
 
 def test_markup_of_a_runbook_is_text_and_links_stay_within_the_folder() -> None:

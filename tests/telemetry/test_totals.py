@@ -166,4 +166,4 @@ def test_how_the_run_is_paced_is_said(snapshots: Callable[[int, int], Snapshot],
     assert found["fabric_sim_realtime_ratio"] == pytest.approx(0.001)
     assert found["fabric_sim_dilation_ratio"] == 1000
     assert found["fabric_sim_slipped_seconds_total"] == 0.25
-    assert found["fabric_sim_paused"] == 0
+    assert found["fabric_sim_paused"] == found["fabric_sim_ended"] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from telemetry.alerting.promql.model import SETS, Aggregate, Binary, Expr, Number, Over, Relabel, Select
+from telemetry.alerting.promql.model import SETS, Aggregate, Binary, Expr, Latched, Number, Over, Relabel, Select
 
 TARGET: Final = frozenset({"job", "instance"})
 """Labels that Prometheus adds to every scraped series."""
@@ -44,6 +44,8 @@ def labels_of(expr: Expr, known: Mapping[str, frozenset[str]]) -> frozenset[str]
             inner = labels_of(of, known)
             _need((source,), inner, "label_replace")
             return inner | {to}
+        case Latched(begins=begins):
+            return labels_of(begins, known)
         case Binary(symbol, left, right, matching):
             here, there = labels_of(left, known), labels_of(right, known)
             if isinstance(right, Number):

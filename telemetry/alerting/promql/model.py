@@ -131,14 +131,27 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Relabel:
-    """label_replace: the label `to` gets the value of the label `source`."""
+    """label_replace: the label `to` gets what `pattern`, anchored, captures of the label `source`."""
 
     of: Expr
     to: str
     source: str
+    pattern: str = "(.*)"
 
 
-Expr: TypeAlias = Number | Select | Over | Aggregate | Binary | Relabel
+@dataclass(frozen=True, slots=True)
+class Latched:
+    """The expression of a recording rule that keeps a row once it has begun, as long as a condition holds.
+
+    The rule reads its own last result: Prometheus evaluates an expression before it stores what it finds.
+    """
+
+    begins: Expr
+    lasts: Expr
+    """Rows of the rule's own name that go on; a row that has begun keeps its labels and its value."""
+
+
+Expr: TypeAlias = Number | Select | Over | Aggregate | Binary | Relabel | Latched
 
 
 def select(metric: str, where: Mapping[str, str] | None = None, *, matching: Mapping[str, str] | None = None) -> Select:
@@ -182,7 +195,7 @@ def walk(expr: Expr) -> tuple[Expr, ...]:
             return (expr,)
         case Over(of=of) | Aggregate(of=of) | Relabel(of=of):
             return (expr, *walk(of))
-        case Binary(left=left, right=right):
+        case Binary(left=left, right=right) | Latched(begins=left, lasts=right):
             return (expr, *walk(left), *walk(right))
 
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from telemetry.alerting.promql.model import SETS, Aggregate, Binary, Expr, Number, Over, Relabel, Select, Timing
+from telemetry.alerting.promql.model import (
+    SETS,
+    Aggregate,
+    Binary,
+    Expr,
+    Latched,
+    Number,
+    Over,
+    Relabel,
+    Select,
+    Timing,
+)
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms"))
 
@@ -31,8 +42,10 @@ def promql(expr: Expr, timing: Timing) -> str:
             return f"{function}({promql(of, timing)}[{duration(timing.ms(window_s))}])"
         case Aggregate(operator, of, labels):
             return f"{operator} without ({', '.join(labels)}) ({promql(of, timing)})"
-        case Relabel(of, to, source):
-            return f'label_replace({promql(of, timing)}, "{to}", "$1", "{source}", "(.*)")'
+        case Relabel(of, to, source, pattern):
+            return f'label_replace({promql(of, timing)}, "{to}", "$1", "{source}", "{pattern}")'
+        case Latched(begins, lasts):
+            return f"{_operand(begins, timing)}\nor {_operand(lasts, timing)}"
         case Binary(symbol, left, right, matching):
             how = ""
             if matching is not None:

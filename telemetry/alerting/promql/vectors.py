@@ -19,6 +19,7 @@ from telemetry.alerting.promql.model import (
     Aggregate,
     Binary,
     Expr,
+    Latched,
     Matching,
     Number,
     Operator,
@@ -80,15 +81,24 @@ def _value(expr: Expr, database: Database, grid_ms: Times, timing: Timing) -> Ve
             ]
         case Aggregate(operator, of, gone):
             return _aggregate(operator, evaluate(of, database, grid_ms, timing), frozenset(gone))
-        case Relabel(of, to, source):
+        case Relabel():
             return [
-                Row(labels({**dict(row.labels), to: dict(row.labels).get(source, "")}), row.values, row.present)
-                for row in evaluate(of, database, grid_ms, timing)
+                Row(_relabelled(row.labels, expr), row.values, row.present)
+                for row in evaluate(expr.of, database, grid_ms, timing)
             ]
+        case Latched():
+            raise TypeError("only a recording rule reads its own last result (telemetry/alerting/latch.py)")
         case Binary(symbol, left, right, matching):
             return _binary(
                 symbol, _value(left, database, grid_ms, timing), _value(right, database, grid_ms, timing), matching
             )
+
+
+def _relabelled(names: Labels, how: Relabel) -> Labels:
+    """Labels after label_replace, which leaves them as they are where the pattern does not match."""
+    given = dict(names)
+    found = re.fullmatch(how.pattern, given.get(how.source, ""))
+    return names if found is None else labels({**given, how.to: found.group(1)})
 
 
 def _selected(of: Select, database: Database) -> list[Series]:

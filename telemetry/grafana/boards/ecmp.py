@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit
+from telemetry.grafana.model import Board, Kind, Need, Panel, Quantity, Query, Section, Unit
 from telemetry.grafana.queries import DEVICES, INSTANCES, Asking
 
 _ASK: Final = Asking(INSTANCES, DEVICES)
@@ -41,6 +41,7 @@ BOARD: Final = Board(
                     "Share of line rate. 1x is perfect balance; the number of members is one path for everything. Few "
                     "large flows or a polarised hash raise it.",
                     limits=(1.5, 2),
+                    needs=(Need.UPLINKS,),
                 ),
                 Panel(
                     "Jain's fairness index",
@@ -49,6 +50,7 @@ BOARD: Final = Board(
                     "(sum of loads)² / (members × sum of squares): 100 % is even, 1/n is one member alone (Jain, Chiu, "
                     "Hawe 1984).",
                     top=1,
+                    needs=(Need.UPLINKS,),
                 ),
                 Panel(
                     "Share of each member",
@@ -56,6 +58,7 @@ BOARD: Final = Board(
                     (Query(_SHARE, "{{device}}:{{port}}"),),
                     "Share of the load that the device's groups of next hops sent.",
                     top=1,
+                    needs=(Need.UPLINKS,),
                 ),
                 Panel(
                     "Load of each member",
