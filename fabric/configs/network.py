@@ -111,6 +111,8 @@ class Network:
     """Files that were given and are no switch's."""
     unjudged: tuple[Unread, ...] = ()
     """Parts of files other than configurations that no check uses."""
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """File to the text that was read instead of the file's."""
     assumed: Assumptions = field(default_factory=Assumptions)
     """Response and latency that headroom is checked with."""
     strict: bool = False

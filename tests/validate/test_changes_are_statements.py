@@ -28,7 +28,7 @@ CASES: tuple[tuple[str, str, Edit, str], ...] = (
         "frr",
         "leaf2.frr.conf",
         replaced("  network 10.0.0.2/32\n", ""),
-        "leaf2.frr.conf|router bgp|network 10.0.0.2/32: present → absent",
+        "leaf2.frr.conf|router bgp|address-family ipv4 unicast|network 10.0.0.2/32: present → absent",
     ),
 )
 SEVERAL: tuple[tuple[str, str, Edit, tuple[str, ...]], ...] = (

@@ -130,7 +130,6 @@ def _check_routing(reader: TextReader) -> None:
     """A defect (R9) for each L3 VNI whose VRF does not route, which is EOS's default; not in a part of a file."""
     vrfs = {match[1]: line for line, match in reader.root.find(r"vrf instance (\S+)")}
     on = {match[1] for _, match in reader.root.find(r"ip routing(?: vrf (\S+))?")}
-    reader.device.compared += [((line.text,), "") for line, _ in reader.root.find(r"ip routing(?: vrf (\S+))?")]
     for line in reader.root.children if None not in on and _routes(reader) else ():
         if line.text.startswith("router bgp "):
             text = "'ip routing' is missing: EOS routes nothing without it, and BGP installs no route"
