@@ -138,8 +138,8 @@ def _paired(found: list[Difference], path: Path) -> Iterator[Difference]:
     """One line that went and one that came, and that differ in numbers alone: the one is in the other's place."""
     alike: dict[str, tuple[list[Difference], list[Difference]]] = {}
     for it in found:
-        line, one = it.either.line, it.old is None or it.new is None
-        if one and line and it.either.name == line and not (it.either.below or lines.is_header(path, line)):
+        line, alone = it.either.line, it.old is None or it.new is None
+        if alone and line and it.either.name == line and not (it.either.below or lines.is_header(path, line)):
             alike.setdefault(lines.place(line), ([], []))[it.old is None].append(it)
     instead: dict[int, Difference | None] = {}
     for gone, came in alike.values():
