@@ -39,7 +39,7 @@ def changed_statements(
     before, after    file to the text that counts instead of the file's, of the two states
     told             keys of BUFFER_PG, as 'Ethernet0|3', whose rows another line tells
     """
-    if old.language != new.language:
+    if old.capabilities is not new.capabilities:
         yield f"all statements: {old.capabilities.title} → {new.capabilities.title}"
         return
     if same_text(old, new, before, after):
@@ -54,7 +54,8 @@ def changed_statements(
         what = _joined(new, path)
         if port:
             what = re.sub(rf"(?<![^| ]){re.escape(port)}(?![^| ])", PORT, what)
-        if _is_unjudged(it.either, unjudged[it.new is not None]):
+        sides = [(side, paths) for side, paths in zip((it.old, it.new), unjudged, strict=True) if side is not None]
+        if all(_is_unjudged(side, paths) for side, paths in sides):
             change += _NOT_JUDGED
         same.setdefault((what, change), {})[port] = None
     for (what, change), ports in same.items():
@@ -83,7 +84,8 @@ def _said(device: Device, it: Difference) -> tuple[Path, str]:
             path, value = (*path, one.name), _value(one)
         return path, f"{value} → {ABSENT}" if it.new is None else f"{ABSENT} → {value}"
     was, now = _value(it.old), _value(it.new)
-    if not (it.old.named and it.new.named):
+    part = it.old.line and (it.old.value is None) != (it.new.value is None)  # `send-community`, and that with a word
+    if part or not (it.old.named and it.new.named):
         path = path or (it.new.name,)
         was, now = without_secret(it.old.line), without_secret(it.new.line)
     elif it.old.name == it.new.name:

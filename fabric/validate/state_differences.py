@@ -54,8 +54,6 @@ def differences(device: Device, old: Statement, new: Statement) -> Iterator[Diff
 def _in(old: Statement, new: Statement, path: Path) -> Iterator[Difference]:
     """Differences of what stands in a block."""
     left, right = _unfolded(list(old.below.values()), list(new.below.values()))
-    if left == right:
-        return
     ours, theirs = _by_name(left), _by_name(right)
     found: list[Difference] = []
     for name in dict.fromkeys((*ours, *theirs)):

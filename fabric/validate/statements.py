@@ -147,7 +147,7 @@ def _line(text: str, head: Callable[[str], str], at: Path, *, is_block: bool) ->
     name = head(text.removeprefix("no ")) if shown == text else shown.removesuffix(NOT_SHOWN).strip()
     if text.startswith(name) and text[len(name) : len(name) + 1] not in {"", " "}:
         name = text  # `bgp router-idx 10.0.0.1`: another word
-    return Statement(name, _value(name, text), text, text, at)
+    return Statement(name, _value(name, text), "" if name == text else text, text, at)
 
 
 def _value(head: str, text: str) -> str | None:

@@ -380,6 +380,11 @@ def _instance(reader: TextReader, block: Line, vrf: str, templates: dict[str, Ne
     )
 
 
+_FAMILIES: Final = (
+    r"address-family ((?:ipv4|ipv6) (?:unicast|multicast|mvpn|labeled-unicast)|l2vpn (?:evpn|vpls)|vpnv[46] unicast)"
+)
+
+
 def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf: str = "") -> Neighbor:
     where = ("router bgp", *((vrf,) if vrf else ()), f"neighbor {name}")
     peer = Neighbor(reader.note(block, *where))
@@ -409,7 +414,7 @@ def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf
     if block.has(r"disable-connected-check"):
         peer.hops = max(peer.hops or 0, _DIRECT)
     block.accept(r"description .*|timers .*|bfd.*|password .*|no .*|log-.*|disable-.*|local-as .*")
-    for line, match in block.find(r"address-family (\S+ \S+)"):
+    for line, match in block.find(_FAMILIES):
         family = "evpn" if match[1] == "l2vpn evpn" else match[1].split(" ")[0]
         peer.families.add(family)
         if line.has(r"allowas-in(?: \d+)?"):

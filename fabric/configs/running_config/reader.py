@@ -299,6 +299,8 @@ class TextReader:
             # a policy or a profile is used by ports that are not known here
             root: Where = tuple(top) if port else ("interface",) if effect_of(line.text) else ()
             root = ("router bgp",) if meant_line.startswith("router bgp ") else root
+            if path[0].startswith("router bgp ") and len(path) > 1 and path[-2].startswith("neighbor "):
+                root = ("router bgp", *path[1:-1])
             if match := re.fullmatch(r"ip routing(?: vrf (\S+))?", meant_line):
                 root = tuple(filter(None, ("ip routing", match[1])))  # the requirement that the line is for
             right = () if line.children else (Meant(path, (*path[:-1], meant_line)),)
