@@ -124,6 +124,7 @@ def _load_network(
         if hosts_path is not None:
             read = _hosts(hosts_path, contents, outputs)
             network.hosts, network.default_host = read.hosts, read.default
+            network.host_outputs = read.outputs
             network.unread = (*network.unread, *read.unread)
             network.unjudged = (*network.unjudged, *read.unjudged)
     except InputErrors as error:

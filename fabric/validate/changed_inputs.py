@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path as FilePath
-from typing import Any, Final
+from typing import Final
 
-from fabric.configs.hosts.capture import Nic, Said
-from fabric.configs.model import Place
-from fabric.configs.network import HOST_SETTINGS, Cable, Host, Network
+from fabric.configs.network import HOST_SETTINGS, Cable, Network
+from fabric.configs.text.secrets import NOT_SHOWN, is_secret
 from fabric.validate.checks.base import first
 
 _SHOWN_HOSTS: Final = 6
+_SYSFS: Final = re.compile(r"(/sys/\S*):([^:]*)")
+_NAMED: Final = re.compile(r"([^:=]+)[:=](.*)")
+_FIRST: Final = re.compile(r"(\S+)(.*)")
 _PRESENT: Final = "present"
 _ABSENT: Final = "absent"
 
@@ -30,21 +33,17 @@ def changed_hosts(old: Network, new: Network) -> Iterator[str]:
         if was is None or now is None:
             same.setdefault("settings added" if was is None else "settings removed", []).append(name)
             continue
-        values = _of_host(was), _of_host(now)
-        for setting in dict.fromkeys((*values[0], *values[1])):
-            pair = [its.get(setting, _ABSENT) for its in values]
+        outputs = old.host_outputs.get(name), new.host_outputs.get(name)
+        if outputs[0] is not None and outputs[1] is not None:
+            for line in _of_outputs(outputs[0], outputs[1]):
+                same.setdefault(line, []).append(name)
+            continue
+        for setting in sorted(HOST_SETTINGS):
+            pair = [_setting(getattr(it, setting)) for it in (was, now)]
             if pair[0] != pair[1]:
                 same.setdefault(f"{setting}: {' → '.join(pair)}", []).append(name)
     for change, names in same.items():
         yield f"{'hosts' if 'default' in names else first(names, _SHOWN_HOSTS)}: {change}"
-
-
-def _of_host(host: Host) -> dict[str, str]:
-    """Setting to value; of each NIC, and of what outputs of its tools say, too."""
-    found = {it: _setting(getattr(host, it)) for it in sorted(HOST_SETTINGS)}
-    for interface, nic in host.nics.items():
-        found |= {f"{interface} {it}": value for it, value in _of_host(nic).items()}
-    return found | (dict(_captured(host.captured, ())) if host.captured is not None else {})
 
 
 def _setting(value: object) -> str:
@@ -55,23 +54,30 @@ def _setting(value: object) -> str:
     return ",".join(map(str, sorted(value))) if isinstance(value, frozenset) else str(value)
 
 
-def _captured(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:  # noqa: ANN401
-    """Words that lead to a value of an output, and the value."""
-    if isinstance(value, Said):
-        yield " ".join(path), str(value.value)
-    elif isinstance(value, Place) or value is None or value == "":
-        return
-    elif is_dataclass(value):
-        for item in fields(value):
-            yield from _captured(getattr(value, item.name), path if isinstance(value, Nic) else (*path, item.name))
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _captured(item, (*path, str(key)))
-    elif isinstance(value, tuple):
-        for number, item in enumerate(value, 1):
-            yield from _captured(item, (*path, str(number)))
-    else:
-        yield " ".join(path), _setting(value)
+def _of_outputs(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What differs between the outputs of a host's tools. Lines of one name are compared in their order."""
+    before, after = _by_name(old), _by_name(new)
+    for at in dict.fromkeys((*before, *after)):
+        was, now = before.get(at, []), after.get(at, [])
+        left = [it for it in was if it not in now], [it for it in now if it not in was]
+        for pair in zip_longest(*left, fillvalue=_ABSENT):
+            shown = ("changed", NOT_SHOWN) if is_secret(at[1]) else (pair[0], "→", pair[1])
+            yield f"{' '.join(at)}: {' '.join(shown)}"
+
+
+def _by_name(lines: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """(command, what a line is about) to the values; the path of a file of sysfs may have colons."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for command, line in lines:
+        path = _SYSFS.fullmatch(line)
+        name, value = (path[1], path[2]) if path else _named(line)
+        found.setdefault((command, name.strip()), []).append(value.strip() or _PRESENT)
+    return found
+
+
+def _named(line: str) -> tuple[str, str]:
+    match = _NAMED.match(line) or _FIRST.match(line)
+    return (match[1], match[2]) if match else (line, "")
 
 
 def changed_links(old: Network, new: Network) -> Iterator[str]:
