@@ -102,7 +102,8 @@ def read_routing(reader: TextReader) -> None:
     needs_no_switchport(reader)
     root.accept(r"(?:no )?spanning-tree .*|(?:no )?lldp (?:run|timer .*|holdtime .*|reinit .*)|(?:no )?aaa .*")
     root.accept(r"(?:no )?ip(?:v6)? (?:unicast-)?routing(?: vrf \S+)?|vrf instance \S+|service routing .*")
-    list(root.find(r"vlan [\d,-]+"))  # what names a VLAN needs it
+    for line, _ in root.find(r"vlan [\d,-]+"):  # what names a VLAN needs it
+        line.accept(r".*")
     root.accept(r"transceiver (?:qsfp|osfp) default-mode .*")
 
 
