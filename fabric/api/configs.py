@@ -161,7 +161,7 @@ class Verdict:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """With a baseline: differences in meaning, one line each."""
+        """With a baseline: statements that differ, one line each."""
         return self._judged.changes
 
     @property

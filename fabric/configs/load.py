@@ -112,7 +112,7 @@ def _load_network(
         problems += [Problem(f"{it.place.file}:{it.place.line}", it.what, "correct the line") for it in refused]
     if not named and not problems:
         problems += [Problem(it.place.file, it.what, "name the folder of the switches' files") for it in others]
-    network = Network(named, tables=tables or HeadroomTables(), unread=(*routers, *others))
+    network = Network(named, tables=tables or HeadroomTables(), unread=(*routers, *others), contents=contents)
     cables = links_of_neighbors(named.values())
     try:
         if links is not None:
@@ -124,6 +124,7 @@ def _load_network(
         if hosts_path is not None:
             read = _hosts(hosts_path, contents, outputs)
             network.hosts, network.default_host = read.hosts, read.default
+            network.host_outputs = read.outputs
             network.unread = (*network.unread, *read.unread)
             network.unjudged = (*network.unjudged, *read.unjudged)
     except InputErrors as error:

@@ -46,7 +46,7 @@ class Place:
 
 
 Leaf = tuple[tuple[str, ...], str]
-"""Path of a value in its file, and the value as text: what the comparison with a baseline compares."""
+"""Path of a value in its file, and the value as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,9 +545,7 @@ class Device:
     unread: list[Unread] = field(default_factory=list)
     """Not understood."""
     unjudged: list[Unread] = field(default_factory=list)
-    """Understood, and of no effect on any check. A baseline compares it."""
-    compared: list[Leaf] = field(default_factory=list)
-    """Values that act only together with others, as written: a baseline compares them whether they act or not."""
+    """Understood, and of no effect on any check."""
 
     @property
     def capabilities(self) -> Capabilities:

@@ -100,6 +100,8 @@ class Network:
     links: tuple[Cable, ...] = ()
     hosts: dict[str, Host] = field(default_factory=dict)
     default_host: Host | None = None
+    host_outputs: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Host to the lines of its tools' outputs, each with its command, where such were given."""
     roce_dscps: tuple[int, ...] = (DEFAULT_ROCE_DSCP,)
     cnp_dscps: tuple[int, ...] = (DEFAULT_CNP_DSCP,)
     roce_given: bool = False
@@ -111,6 +113,8 @@ class Network:
     """Files that were given and are no switch's."""
     unjudged: tuple[Unread, ...] = ()
     """Parts of files other than configurations that no check uses."""
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """File to the text that was read instead of the file's."""
     assumed: Assumptions = field(default_factory=Assumptions)
     """Response and latency that headroom is checked with."""
     strict: bool = False

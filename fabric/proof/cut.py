@@ -98,7 +98,7 @@ class Cut:
 
 def _copied(device: Device, ports: Iterable[str]) -> Device:
     kept = {name: device.ports[name] for name in ports if name in device.ports}
-    small = replace(device, ports=kept, watched_queues=watched_queues(device), unread=[], unjudged=[], compared=[],
+    small = replace(device, ports=kept, watched_queues=watched_queues(device), unread=[], unjudged=[],
                     sessions=[], routes=[])  # fmt: skip
     return copy.deepcopy(small, {id(device.locator): device.locator})
 

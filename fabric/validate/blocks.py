@@ -33,7 +33,7 @@ def blocks_of(device: Device, text: str) -> Blocks:
         }
     if device.capabilities.shell_statements:
         found: Blocks = {(): {}}
-        _walk(_nvue_tree(text, device.file), (), found)
+        _walk(nvue_tree(text, device.file), (), found)
         return found
     return _of_lines(text.split("\n"), lines.head)
 
@@ -56,7 +56,8 @@ def _of_lines(rows: Sequence[str], head: Callable[[str], str]) -> Blocks:
     return found
 
 
-def _nvue_tree(text: str, file: str) -> Any:  # noqa: ANN401  what YAML holds
+def nvue_tree(text: str, file: str) -> dict[str, Any]:
+    """The tree below `set` of a file of NVUE, in each of its forms; of several the last one, as for the reader."""
     if text.lstrip()[:1] in {"{", "["}:
         value = JsonText(text, file).value
     elif "nv set " in text and not text.lstrip().startswith(("-", "set:", "header:")):
@@ -64,7 +65,9 @@ def _nvue_tree(text: str, file: str) -> Any:  # noqa: ANN401  what YAML holds
     else:
         value = YamlText(text, file).value
     rows = value if isinstance(value, list) else [value]
-    return next((row["set"] for row in rows if isinstance(row, dict) and isinstance(row.get("set"), dict)), {})
+    trees = [row["set"] for row in rows if isinstance(row, dict) and isinstance(row.get("set"), dict)]
+    found: dict[str, Any] = trees[-1] if trees else {}
+    return found
 
 
 def _walk(tree: dict[Any, Any], path: Path, found: Blocks) -> None:

@@ -1,131 +1,133 @@
-"""Statements of a switch's files that differ from those of another state, in the language's own words.
+"""What changed in a switch's files, line by line, in the words of its own language.
 
-A model of a switch has values that follow from a statement elsewhere: a profile that is not applied takes the queues,
-priorities and watchdog of its port with it. What changed in the file is the one line.
+What is listed stands in the files: nothing that follows from it is, and every difference is, whether a check judges it
+or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path as FilePath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
-from fabric.configs.model import Device, Where
-from fabric.configs.text.jsonfile import read_file
-from fabric.validate.blocks import Blocks, Path, blocks_of, of_frr
-from fabric.validate.fix import lines
+from fabric.configs.model import Device
+from fabric.configs.text.secrets import NOT_SHOWN, is_secret, without_secret
+from fabric.validate.blocks import Path
+from fabric.validate.checks.base import first
+from fabric.validate.state_differences import Difference, differences, names_of
+from fabric.validate.statements import Statement, same_text, statements_of
 
 PORT: Final = "*"
 """Stands for the port's name where several ports have the same change."""
-_PRESENT, _ABSENT = "present", "absent"
+PRESENT, ABSENT = "present", "absent"
+_NOT_JUDGED: Final = " (not judged)"
+_SHOWN_PORTS: Final = 6
+_SHOWN: Final = 160
+"""Characters of a value: of longer ones, what differs."""
+_BEFORE: Final = 20
+"""Characters before what differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """One statement that differs, at the ports that have it."""
+def changed_statements(
+    old: Device, new: Device, before: Mapping[str, str], after: Mapping[str, str], told: frozenset[str] = frozenset()
+) -> Iterator[str]:
+    """One line for each statement that differs; the same difference at several ports is one line.
 
-    what: str
-    """Its place in the file, with `PORT` for the name of a port."""
-    change: str
-    """'ROCE-200G → ROCE-200', 'present → absent'."""
-    ports: tuple[str, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """Whether it came or went."""
-        return came_or_went(self.change)
-
-
-def came_or_went(change: str) -> bool:
-    """Whether one side of a change has nothing."""
-    return not {_PRESENT, _ABSENT}.isdisjoint(change.split(" → "))
-
-
-class ChangedStatements:
-    """Two states of one switch's files."""
-
-    def __init__(self, old: Device, new: Device) -> None:
-        self._devices = (old, new)
-        self._blocks = tuple(map(_blocks, self._devices))
-        self.rows: tuple[Changed, ...] = tuple(_merged(new, self._differences()))
-
-    def follows(self, where: Where) -> bool:
-        """Whether a construct stands in a block of lines that did not change: its value follows from others."""
-        known = False
-        for device, blocks, others in zip(self._devices, self._blocks, reversed(self._blocks), strict=True):
-            number = device.locator.line(where) if device.capabilities.blocks_of_lines and where else 0
-            path = _block_at(device, number) if number else None
-            if path is not None:
-                known = True
-                if blocks.get(path) != others.get(path):
-                    return False
-        return known
-
-    def _differences(self) -> Iterable[tuple[Path, str, str | None, str | None]]:
-        old, new = self._blocks
-        for path in dict.fromkeys((*old, *new)):
-            was, now = old.get(path, {}), new.get(path, {})
-            if (path in old) != (path in new) and not (was or now):
-                yield path, "", *(("", None) if path in old else (None, ""))
-            for head in dict.fromkeys((*was, *now)):
-                if was.get(head) != now.get(head):
-                    yield path, head, was.get(head), now.get(head)
-
-
-def _blocks(device: Device) -> Blocks:
-    found: Blocks = {}
-    if FilePath(device.file).is_file():
-        found = blocks_of(device, read_file(FilePath(device.file), mark=True))
-    for key, (file, _) in device.beside.items():
-        if FilePath(file).is_file():
-            found |= {(key, *path): its for path, its in of_frr(read_file(FilePath(file))).items()}
-    return found
-
-
-def _block_at(device: Device, number: int) -> Path | None:
-    """The block that a line of a running-config opens, or is in."""
-    if not FilePath(device.file).is_file():
-        return None
-    rows = read_file(FilePath(device.file), mark=True).split("\n")
-    for path, block in lines.tree(rows).walk():
-        if block.row == number - 1:
-            return path if block.children or lines.is_header(path[:-1], block.text) else path[:-1]
-    return None
-
-
-def _merged(device: Device, its: Iterable[tuple[Path, str, str | None, str | None]]) -> Iterable[Changed]:
-    same: dict[tuple[str, str], list[str]] = {}
-    for path, head, was, now in its:
-        port = next((it for word in path for it in _names(word) if it in device.ports), "")
-        what = _joined(device, (*path, head) if head else path)
+    Parameters
+    ----------
+    before, after    file to the text that counts instead of the file's, of the two states
+    told             keys of BUFFER_PG, as 'Ethernet0|3', whose rows another line tells
+    """
+    if old.capabilities is not new.capabilities:
+        yield f"all statements: {old.capabilities.title} → {new.capabilities.title}"
+        return
+    if same_text(old, new, before, after):
+        return
+    unjudged = _unjudged(old), _unjudged(new)
+    same: dict[tuple[str, str], dict[str, None]] = {}
+    for it in differences(new, statements_of(old, before), statements_of(new, after)):
+        path, change = _said(new, it)
+        if told and path[0] == "BUFFER_PG" and told.issuperset(names_of(path[-1])):
+            continue
+        port = next((word for name in path for word in re.split(r"[| ]", name) if word in new.ports | old.ports), "")
+        what = _joined(new, path)
         if port:
-            what = _replaced(what, port)
-        of_lines = device.capabilities.blocks_of_lines or (bool(path) and path[0] in device.beside)
-        change = " → ".join(_value(head, it, of_lines=of_lines) for it in (was, now))
-        same.setdefault((what, change), []).append(port)
+            what = re.sub(rf"(?<![^| ]){re.escape(port)}(?![^| ])", PORT, what)
+        sides = [(side, paths) for side, paths in zip((it.old, it.new), unjudged, strict=True) if side is not None]
+        if all(_is_unjudged(side, paths) for side, paths in sides):
+            change += _NOT_JUDGED
+        same.setdefault((what, change), {})[port] = None
     for (what, change), ports in same.items():
-        yield Changed(what, change, tuple(dict.fromkeys(filter(None, ports))))
+        yield _line(what, change, [it for it in ports if it])
 
 
-def _names(word: str) -> list[str]:
-    return word.replace("|", " ").split()
+def _line(what: str, change: str, ports: Sequence[str]) -> str:
+    if len(ports) > 1:
+        return f"{first(list(ports), _SHOWN_PORTS)}: {what}: {change}"
+    return f"{what.replace(PORT, ports[0]) if ports else what}: {change}"
 
 
-def _joined(device: Device, words: Path) -> str:
-    return ("|" if words and (device.capabilities.tables or words[0] in device.beside) else " ").join(words)
+def _joined(device: Device, path: Path) -> str:
+    return ("|" if device.capabilities.tables or path[0] in device.beside else " ").join(path)
 
 
-def _replaced(text: str, port: str) -> str:
-    separator = "|" if "|" in text else " "
-    return separator.join(PORT if it == port else it for it in text.split(separator))
+def _said(device: Device, it: Difference) -> tuple[Path, str]:
+    """The names that lead to what changed, and the change."""
+    path, one = it.path, it.either
+    if it.old is None or it.new is None:
+        while len(one.below) == 1 and device.capabilities.shell_statements:  # the only value of a mapping
+            path, one = (*path, one.name), next(iter(one.below.values()))
+        if not one.named:
+            path, value = (*path, without_secret(one.line)), PRESENT
+        else:
+            path, value = (*path, one.name), _value(one)
+        return path, f"{value} → {ABSENT}" if it.new is None else f"{ABSENT} → {value}"
+    was, now = _value(it.old), _value(it.new)
+    part = it.old.line and (it.old.value is None) != (it.new.value is None)  # `send-community`, and that with a word
+    if part or not (it.old.named and it.new.named):
+        path = path or (it.new.name,)
+        was, now = without_secret(it.old.line), without_secret(it.new.line)
+    elif it.old.name == it.new.name:
+        path = (*path, it.new.name)
+    else:
+        words = it.old.line.split(), it.new.line.split()
+        common = _common(*words)
+        path = (*path, " ".join(words[0][:common])) if common else path
+        was, now = (" ".join(its[common:]) or PRESENT for its in words)
+    if was == now:
+        return path, f"changed {NOT_SHOWN}"
+    return path, " → ".join(_cut(was, now))
 
 
-def _value(head: str, value: str | None, *, of_lines: bool) -> str:
-    """The value without the words that name it; a line that is no more than these words is there or not."""
-    if value is None:
-        return _ABSENT
-    first, _, last = head.rpartition(" ")
-    if of_lines and first and value.startswith(f"{first} ") and value.endswith(f" {last}"):
-        return value.removeprefix(first).removesuffix(last).strip() or _PRESENT  # `route-map B out`
-    return (value.removeprefix(head).strip() if of_lines else value) or _PRESENT
+def _value(one: Statement) -> str:
+    if one.value is None or (one.below and not one.line):
+        return PRESENT
+    if is_secret(one.name) or without_secret(one.line) != one.line:
+        return NOT_SHOWN
+    return one.value if one.value == one.value.strip() else f"'{one.value}'"
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words or characters two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _cut(was: str, now: str) -> tuple[str, str]:
+    """Both values; of long ones the part that differs."""
+    if max(len(was), len(now)) <= _SHOWN:
+        return was, now
+    begin = max(0, _common(was, now) - _BEFORE)
+    shown = [("…" if begin else "") + it[begin : begin + _SHOWN] for it in (was, now)]
+    return shown[0] + "…" * (len(was) > begin + _SHOWN), shown[1] + "…" * (len(now) > begin + _SHOWN)
+
+
+def _unjudged(device: Device) -> set[Path]:
+    """Words of what no check uses. A mistyped line is one that a check speaks of."""
+    said = {meant.old for defect in device.defects for meant in defect.meant}
+    return {path for it in (*device.unread, *device.unjudged) for path, _ in it.leaves} - said
+
+
+def _is_unjudged(one: Statement, paths: set[Path]) -> bool:
+    """Whether no check uses the statement, or anything that is in it."""
+    return one.at in paths or (bool(one.below) and all(_is_unjudged(it, paths) for it in one.below.values()))

@@ -19,7 +19,7 @@ from fabric.validate.baseline import changes, compare
 from fabric.validate.checks.registry import CHECKS, FAMILIES
 from fabric.validate.facts import Facts
 from fabric.validate.hidden import Statements
-from fabric.validate.missing import missing
+from fabric.validate.missing import PFC, missing
 from fabric.validate.reachability import Reachability
 from fabric.validate.runner import Verdict, validate, with_findings
 from fabric.validate.suppress import Suppression, parse_suppressions
@@ -84,7 +84,12 @@ def verdict_of(request: Request, network: Network, old: Network | None, rules: S
             )
     if old is not None:
         old.fibs = {name: table for name, table in network.fibs.items() if name in old.devices}
-        gone = [item for item in missing(old, network) if only is None or item.check.id in only]
+        without_pfc = {item.device for item in verdict.findings if item.check.id == "M14"}
+        gone = [
+            item
+            for item in missing(old, network)
+            if (only is None or item.check.id in only) and (item.object != PFC or item.device not in without_pfc)
+        ]
         was = validate(old, suppressions=rules, only=only)
         verdict = compare(was, verdict, changes(old, network), Statements(old, network))
         verdict = with_findings(verdict, gone, rules)

@@ -7,12 +7,16 @@ switch without BGP has no session that could be wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from fabric.configs.model import Device, Where
 from fabric.configs.network import Network
 from fabric.units import count
 from fabric.validate.checks.base import Evidence, Finding, first, whole_file
 from fabric.validate.checks.registry import CHECKS
+
+PFC: Final = "PFC"
+"""The part that M14 names as well, where the switch has ports in use."""
 
 
 def missing(old: Network, new: Network) -> list[Finding]:
@@ -53,7 +57,7 @@ def _gone(old: Network, new: Network, name: str) -> Iterator[tuple[str, Where, s
     lossless = next((it for it in was.ports.values() if it.lossless), None)
     if lossless is not None and now.ports and not any(it.lossless for it in now.ports.values()):
         where = lossless.pfc_where or lossless.qos_where or lossless.where
-        yield "PFC", where, f"no port is lossless any more, {lossless.name} was for {first(sorted(lossless.lossless))}"
+        yield PFC, where, f"no port is lossless any more, {lossless.name} was for {first(sorted(lossless.lossless))}"
 
 
 def _stays(old: Network, new: Network, end: tuple[str, str]) -> bool:

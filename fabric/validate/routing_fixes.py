@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from fabric.configs.identity import Aggregate, Stated, Vni
 from fabric.configs.model import Device, Lag, Port, Session, StaticRoute, Where
@@ -16,9 +17,18 @@ from fabric.configs.policy import Use
 from fabric.validate.commands import nvue_words, quoted, row_command
 from fabric.validate.edits import BETWEEN_COMMANDS, BETWEEN_LINES, Row, rows
 from fabric.validate.frr_fixes import fix_in_frr, in_frr, renumbered, vtysh
-from fabric.validate.own_words import table_of
 from fabric.validate.peer_groups import is_refused
 from fabric.validate.remedies import Fix, remove_field
+
+_TABLES: Final = (("Loopback", "LOOPBACK_INTERFACE"), ("Vlan", "VLAN_INTERFACE"), ("Port", "PORTCHANNEL_INTERFACE"))
+"""Start of an interface's name to the table of its addresses (SONiC)."""
+
+
+def _table_of(interface: str) -> str:
+    """SONiC's table of an interface's addresses."""
+    if "." in interface:
+        return "VLAN_SUB_INTERFACE"
+    return next((table for start, table in _TABLES if interface.startswith(start)), "INTERFACE")
 
 
 def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
@@ -136,7 +146,7 @@ def set_address(device: Device, interface: str, old: str, new: str) -> Fix:
     commands |= dict.fromkeys(("eos", "nxos"), f"interface {interface}; ip address {new}")
     table, key, *_ = (*device.identity.address_where.get((interface, old), ()), "", "")
     begin = key.partition("|")[0] or interface
-    table = table if key else table_of(interface)
+    table = table if key else _table_of(interface)
     row = (*([Row((table, f"{begin}|{old}"), None)] if old else []), Row((table, f"{begin}|{new}"), ""))
     return _fix(device, f"{interface} address", new, commands, row)
 

@@ -35,7 +35,7 @@ class Verdict:
     unread: tuple[Unread, ...] = ()
     """Parts of files that were not understood."""
     unjudged: tuple[Unread, ...] = ()
-    """Parts that were understood, and that no check uses; a baseline compares them."""
+    """Parts that were understood, and that no check uses."""
     devices: int = 0
     ports: int = 0
     links: int = 0
@@ -54,7 +54,7 @@ class Verdict:
     headroom: str = ""
     """What headroom was checked with, and how many ports have less."""
     changes: tuple[str, ...] = field(default=())
-    """What differs in meaning from the baseline, one line each."""
+    """Statements that differ from the baseline, one line each."""
     proofs: tuple[Proof, ...] = ()
     """Findings that were simulated (fabric.proof)."""
     not_simulated: str = ""

@@ -22,7 +22,12 @@ SONIC: Final[dict[str, Any]] = {
     },
     "PORT": {"Ethernet0": {"speed": "400000", "admin_status": "up"}},
     "INTERFACE": {"Ethernet0": {}, "Ethernet0|10.0.0.1/31": {}},
-    "LOOPBACK_INTERFACE": {"Loopback0|10.255.0.1/32": {}, "Loopback1|10.254.0.1/32": {}},
+    "LOOPBACK_INTERFACE": {
+        "Loopback0": {},
+        "Loopback1": {},
+        "Loopback0|10.255.0.1/32": {},
+        "Loopback1|10.254.0.1/32": {},
+    },
     "VLAN_INTERFACE": {"Vlan10": {"vrf_name": "Vrfred", "static_anycast_gateway": "true"}, "Vlan10|10.10.0.1/24": {}},
     "VLAN": {"Vlan10": {"vlanid": "10"}},
     "VRF": {"Vrfred": {"vni": "5000"}},
@@ -199,6 +204,9 @@ NVUE: Final = """- set:
       default:
         router:
           bgp:
+            address-family:
+              l2vpn-evpn:
+                enable: on
             neighbor:
               10.0.0.0:
                 remote-as: 65001

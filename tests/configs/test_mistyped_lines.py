@@ -27,12 +27,18 @@ def _defects(text: str) -> list[tuple[str, str]]:
         ("priority-flow-contol priority 3 no-drop", "priority-flow-control priority 3 no-drop"),  # left out
         ("priority-flow-control prioritty 3 no-drop", "priority-flow-control priority 3 no-drop"),  # added
         ("priority-flow-control priority 3 no-drip", "priority-flow-control priority 3 no-drop"),  # replaced
-        ("priority-flow-control priority 3 no-rdop", ""),  # the first letter is another one
+        ("priority-flow-control priority 3 no-rdop", "priority-flow-control priority 3 no-drop"),  # of a part
+        ("riority-flow-control priority 3 no-drop", ""),  # the first letter is another one
+        ("router-idx 10.0.0.1", "router-id 10.0.0.1"),
+        ("mtux 9214", "mtu 9214"),
+        ("nox shutdown", "no shutdown"),
+        ("on shutdown", ""),
         ("priority-flow-control prority 3 no-dorp", ""),  # two slips
     ],
 )
 def test_one_slip_leads_to_the_line_that_was_meant(given: str, meant: str) -> None:
-    assert intended(given, [r"priority-flow-control priority (\d+) no-drop"]) == meant
+    known = (r"priority-flow-control priority (\d+) no-drop", r"router-id (\S+)", r"mtu (\d+)", r"no shutdown")
+    assert intended(given, known) == meant
 
 
 def test_letters_that_look_like_digits_are_a_slip() -> None:

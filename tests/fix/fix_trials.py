@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.configs.load import load_network
+from fabric.configs.network import HOST_SETTINGS, Network
 from fabric.errors import InputErrors
-from fabric.validate.baseline import changes
 from fabric.validate.checks.base import Severity
 from fabric.validate.fix.search import Plan, find
 from fabric.validate.judge import Request, judge
 from tests.mistakes.mistake import Mistake, write
 from tests.mistakes.mistake import good as working
 from tests.mistakes.score import CASES
+from tests.model_values import listed, values_of
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,25 @@ def trial(case: Mistake, work: Path) -> FixTrial:
         )
     left = plan.asked - plan.gone
     outcome = "clean" if not left else "part" if plan.steps else "none"
-    restored = not changes(load_network([good]), plan.end.network)
+    restored = _meaning(load_network([good])) == _meaning(plan.end.network)
     told = tuple(f"{it.device}: {it.what}" for it in plan.changes)
     reasons = tuple(dict.fromkeys(f"{it.cause.check.id}: {it.reason}" for it in plan.left))
     return FixTrial(case, outcome, restored, told, reasons, len(plan.new))
+
+
+def _meaning(network: Network) -> tuple[object, ...]:
+    """What the files mean: a default that is written down is no difference."""
+    return (
+        {name: (dict(values_of(device)), listed(device)) for name, device in network.devices.items()},
+        _of_hosts(network),
+        {(cable.a, cable.b, cable.length_m) for cable in network.links},
+    )
+
+
+def _of_hosts(network: Network) -> dict[str, list[object]]:
+    """The default settings, and those of the hosts that have others."""
+    its = {name: [getattr(host, it) for it in sorted(HOST_SETTINGS)] for name, host in network.stated_hosts.items()}
+    return {name: values for name, values in its.items() if name == "default" or values != its.get("default")}
 
 
 def trials(work: Path, cases: Sequence[Mistake] = CASES) -> Iterator[FixTrial]:

@@ -16,9 +16,9 @@ CASES: Final = (
     Mistake(
         "eos",
         "the ECN keyword is mistyped",
-        "E4",
+        "R5",
         "leaf1",
-        "marking",
+        "enc",
         "leaf1.cfg",
         replaced("random-detect ecn", "random-detect enc"),
     ),

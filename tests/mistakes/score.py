@@ -27,6 +27,7 @@ from tests.mistakes import (
     further_trees,
     habits,
     interior_cases,
+    kinds_more,
     literals_second,
     literals_text,
     literals_trees,
@@ -96,6 +97,7 @@ CASES: tuple[Mistake, ...] = (
     *literals_second.CASES,
     *thin_areas.CASES,
     *ways_out.CASES,
+    *kinds_more.CASES,
     *frr_cases.CASES,
 )
 

@@ -108,7 +108,7 @@ def test_what_another_system_does_is_not_known(capsys: pytest.CaptureFixture[str
     assert main(["rollout", f"{TENANTS}/broken", f"{TENANTS}/working", "-q"]) == 0
     text = capsys.readouterr().out
     assert "what a running eos switch does with an edit is not known" in text
-    assert "1. all edits: router bgp vrf RED route-target import 65000:50001: absent → present" in text
+    assert "1. all edits: router bgp vrf RED route-target import evpn: 65000:50010 → 65000:50001" in text
 
 
 def test_a_folder_to_itself_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -346,8 +346,8 @@ def test_changed_sessions_and_routes_are_told_one_by_one(
     old = with_peers(tmp_path / "old", "65000", "10.0.0.1")
     main(["validate", str(with_peers(folder, "65009", "10.0.0.3")), "--baseline", str(old), "--json"])
     assert json.loads(capsys.readouterr().out)["changes"] == [
-        "leaf1: STATIC_ROUTE|default|10.9.0.0/24|nexthop: 10.0.0.1 → 10.0.0.3",
         "leaf1: BGP_NEIGHBOR|10.0.0.1|asn: 65000 → 65009",
+        "leaf1: STATIC_ROUTE|default|10.9.0.0/24|nexthop: 10.0.0.1 → 10.0.0.3",
     ]
 
 

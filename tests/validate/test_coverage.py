@@ -14,9 +14,10 @@ from fabric.cli.main import main
 from fabric.configs.load import load_network, parse_device
 from fabric.configs.model import Device
 from fabric.configs.sonic.schema import FREE_FIELDS, IGNORED, SCHEMA, Rule
-from fabric.validate.baseline import _flat, _unjudged, changes
+from fabric.validate.baseline import changes
 from fabric.validate.coverage import NOT_JUDGED, NOT_UNDERSTOOD, uncovered
 from fabric.validate.runner import validate
+from tests.model_values import listed, values_of
 
 FORMATS: Final = ("text", "json", "sarif", "junit", "markdown", "html")
 EOS: Final = """! device: leaf1 (DCS-7060X6-64PE, EOS-4.32.1F)
@@ -43,11 +44,7 @@ def device_of(tables: dict[str, Any]) -> Device:
 
 def seen(device: Device) -> tuple[Any, ...]:
     """Everything that a value can change: the model, the defects, and what is listed."""
-    return (
-        {path: value for path, value, _ in _flat(device)},
-        [(it.check, it.text) for it in device.defects],
-        dict(_unjudged(device)),
-    )
+    return (dict(values_of(device)), [(it.check, it.text) for it in device.defects], listed(device))
 
 
 CONTEXT: Final[dict[str, dict[str, str]]] = {
@@ -213,8 +210,8 @@ def test_a_baseline_compares_what_no_check_uses(tmp_path: Path) -> None:
     old = _written(tmp_path / "old", sonic(SCHEDULER={"data": {"cir": "1"}}, AAA={"x": {"y": "1"}}))
     new = _written(tmp_path / "new", sonic(SCHEDULER={"data": {"cir": "2"}}, AAA={"x": {"y": "2"}}))
     assert changes(load_network([old]), load_network([new])) == (
-        "leaf1: x: not judged: AAA y: 1 → 2",
-        "leaf1: data: not judged: SCHEDULER cir: 1 → 2",
+        "leaf1: SCHEDULER|data|cir: 1 → 2 (not judged)",
+        "leaf1: AAA|x|y: 1 → 2 (not judged)",
     )
 
 

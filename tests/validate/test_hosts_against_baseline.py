@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric.configs.load import load_network
+from fabric.validate.baseline import changes
 from fabric.validate.checks.base import Severity
 from fabric.validate.edits import Row
 from fabric.validate.fix import hostsfile
@@ -93,3 +95,35 @@ def test_a_switch_that_differs_leaves_the_choice_to_the_switches(tmp_path: Path)
 )
 def test_one_value_of_a_hosts_file_changes_and_nothing_else(text: str, host: str, wanted: str | None) -> None:
     assert hostsfile.applied(text, Row((host, "roce_dscp"), "26")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("NCCL_IB_TC=106", "NCCL_IB_TC=96", "env NCCL_IB_TC: 106 → 96"),
+        ("Cable len: 40", "Cable len: 400", "mlnx_qos -i eth0 Cable len: 40 → 400"),
+        (
+            "limit: unlimited",
+            "limit: 1G",
+            "mlnx_qos -i eth0 tc: 0 ratelimit: unlimited, tsa: vendor → 0 ratelimit: 1G, tsa: vendor",
+        ),
+        ("\n106\n", "\n104\n", "cma_roce_tos -d mlx5_0 106: present → absent"),
+        (
+            "/sys/class/net/eth0/ecn/roce_np/cnp_802p_prio:6",
+            "/sys/class/net/eth0/ecn/roce_np/cnp_802p_prio:5",
+            "sysfs /sys/class/net/eth0/ecn/roce_np/cnp_802p_prio: 6 → 5",
+        ),
+    ],
+)
+def test_a_changed_line_of_a_host_s_outputs_is_listed(old: str, new: str, said: str, tmp_path: Path) -> None:
+    outputs = BEFORE.parents[1] / "hosts-example"
+    for state in ("old", "new"):
+        shutil.copytree(BEFORE, tmp_path / state)
+        (tmp_path / state / "hosts.yml").unlink()
+        (tmp_path / state / "hosts").mkdir()
+        text = (outputs / "host1.txt").read_text(encoding="utf-8")
+        assert old in text
+        text = text.replace(old, new, 1) if state == "new" else text
+        (tmp_path / state / "hosts/host1.txt").write_text(text, encoding="utf-8")
+    networks = [load_network([tmp_path / state]) for state in ("old", "new")]
+    assert f"host1: {said}" in changes(*networks)

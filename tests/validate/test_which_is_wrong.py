@@ -190,3 +190,16 @@ def test_a_vni_is_wrong_that_the_other_blocks_of_the_switch_do_not_have(
     found = causes(language, tmp_path, 2, **{leaf: OTHER_VNI[language]})
     assert named(found)[0] == ("V2", leaf)
     assert UNDECIDED not in found[0].first.text
+
+
+@pytest.mark.parametrize(
+    ("language", "edit"),
+    [
+        ("eos", replaced("vxlan vlan 100", "vxlan vlan 10")),
+        ("sonic", put("VXLAN_TUNNEL_MAP", "vtep|map_10100_Vlan100", "vlan", value="Vlan10")),
+    ],
+)
+def test_a_vni_at_a_vlan_that_is_not_there_is_one_cause(language: str, edit: Edit, tmp_path: Path) -> None:
+    [cause] = causes(language, tmp_path, 2, leaf1=edit)
+    assert cause.check.id == "R1"
+    assert "V16" in cause.counts

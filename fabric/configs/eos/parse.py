@@ -30,6 +30,8 @@ _NO_CELL: Final = "a unit of the chip, whose size is not known: write bytes or k
 _WATCHDOG: Final = "priority-flow-control pause watchdog "
 _MEMBER: Final = r"channel-group (\d+)(?: mode (active|passive|on))?(?P<rest> .*)?"
 _SPEED: Final = re.compile(r"(?:(forced|auto) )?(\d+)g(?:full)?(?:-(\d+))?")
+_LANES: Final = (None, "1", "2", "4", "8")
+"""Numbers of lanes of a speed (IEEE 802.3 has PHYs of no others)."""
 _ROUTED_MTU, _SWITCHED_MTU = 1500, 9214
 """Of an interface that states none (EOS User Manual, Ethernet Ports: mtu)."""
 
@@ -186,7 +188,7 @@ def _interface(reader: TextReader, line: Line, port: Port, stated_mtu: set[str],
         speed = _SPEED.fullmatch(match[1])
         if match[1] == "auto":
             port.autoneg = "on"
-        elif speed is None or len(speed[2]) > 4:
+        elif speed is None or len(speed[2]) > 4 or speed[3] not in _LANES:
             reader.defect(child, port.name, f"speed '{match[1][:40]}' is not known")
         else:
             port.speed_mbps, port.lanes = int(speed[2]) * 1000, int((speed[3] or "1")[:2])

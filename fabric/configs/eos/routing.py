@@ -102,7 +102,9 @@ def read_routing(reader: TextReader) -> None:
     _check_agents(reader)
     needs_no_switchport(reader)
     root.accept(r"(?:no )?spanning-tree .*|(?:no )?lldp (?:run|timer .*|holdtime .*|reinit .*)|(?:no )?aaa .*")
-    root.accept(r"(?:no )?ip(?:v6)? (?:unicast-)?routing(?: vrf \S+)?|vrf instance \S+|service routing .*|vlan [\d,-]+")
+    root.accept(r"(?:no )?ip(?:v6)? (?:unicast-)?routing(?: vrf \S+)?|vrf instance \S+|service routing .*")
+    for line, _ in root.find(r"vlan [\d,-]+"):  # what names a VLAN needs it
+        line.accept(r".*")
     root.accept(r"transceiver (?:qsfp|osfp) default-mode .*")
 
 
@@ -131,7 +133,6 @@ def _check_routing(reader: TextReader) -> None:
     """A defect (R9) for each L3 VNI whose VRF does not route, which is EOS's default; not in a part of a file."""
     vrfs = {match[1]: line for line, match in reader.root.find(r"vrf instance (\S+)")}
     on = {match[1] for _, match in reader.root.find(r"ip routing(?: vrf (\S+))?")}
-    reader.device.compared += [((line.text,), "") for line, _ in reader.root.find(r"ip routing(?: vrf (\S+))?")]
     for line in reader.root.children if None not in on and _routes(reader) else ():
         if line.text.startswith("router bgp "):
             text = "'ip routing' is missing: EOS routes nothing without it, and BGP installs no route"

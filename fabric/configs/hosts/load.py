@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +43,8 @@ class HostFiles:
     default: Host | None
     unread: tuple[Unread, ...] = ()
     unjudged: tuple[Unread, ...] = ()
+    outputs: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Host to the lines of its tools' outputs, each with its command."""
 
 
 def load_hosts(folder: Path, settings: tuple[Any, Any, str] | None) -> HostFiles:
@@ -58,10 +60,12 @@ def load_hosts(folder: Path, settings: tuple[Any, Any, str] | None) -> HostFiles
         named, default = parse_hosts(*settings)
     problems: list[Problem] = []
     drafts: dict[str, HostDraft] = {}
+    outputs: dict[str, tuple[tuple[str, str], ...]] = {}
     for name, texts, flat in _captures(folder):
         draft = drafts.setdefault(name, HostDraft(name))
         try:
             known = [_read(file, text, draft) for file, text in texts]
+            outputs[name] = outputs.get(name, ()) + tuple(it for file, text in texts for it in _lines(file, text))
             if flat and not any(known):
                 raise refuse(
                     str(flat),
@@ -85,7 +89,7 @@ def load_hosts(folder: Path, settings: tuple[Any, Any, str] | None) -> HostFiles
         named[name] = hosts_of(draft, base)
     unread = tuple(item for draft in drafts.values() for item in draft.unread)
     unjudged = tuple(item for draft in drafts.values() for item in draft.unjudged)
-    return HostFiles(named, default, unread, unjudged)
+    return HostFiles(named, default, unread, unjudged, outputs)
 
 
 def _captures(folder: Path) -> Iterator[tuple[str, list[tuple[str, str]], Path | None]]:
@@ -112,6 +116,13 @@ def _texts(folder: Path) -> list[tuple[str, str]]:
             text = f"/{'/'.join(parts[parts.index('sys') :])}:{text.strip().splitlines()[0] if text.strip() else ''}"
         found.append((str(item), text))
     return found
+
+
+def _lines(file: str, text: str) -> Iterator[tuple[str, str]]:
+    """(command, line) of every line of an output."""
+    for section in sections(text, file):
+        command = " ".join((section.tool, *section.words))
+        yield from ((command, line.strip()) for _, line in section.lines if line.strip())
 
 
 def _read(file: str, text: str, draft: HostDraft) -> bool:

@@ -191,18 +191,6 @@ interface swp qos remark profile
 interface * type
 interface * vlan
 """
-_CONDITIONAL: Final = frozenset(
-    (
-        "qos mapping * port-default-sp",  # with trust l2 or port
-        "qos pfc * port-buffer",  # together, in a profile that a port with PFC has
-        "qos pfc * xoff-threshold",
-        "qos pfc * xon-threshold",
-        "qos pfc-watchdog robustness",  # where a port has the watchdog
-        "qos traffic-pool * memory-percent",  # where the chip's buffer is known
-        "qos traffic-pool * switch-priority",
-    )
-)
-"""Patterns whose value may be read and have no effect on the model."""
 READ: Final = tuple(tuple(line.split()) for line in _TEXT.split("\n") if line)
 
 
@@ -360,8 +348,6 @@ def list_unjudged(reader: Reader) -> None:
     for path, value in leaves_of(reader.written):
         if path in slips:
             continue
-        if {" ".join(path), " ".join((*path[:2], "*", *path[3:4]))} & _CONDITIONAL:
-            reader.device.compared.append((path, value))
         listed = any(path[:length] in reader.unread_paths for length in range(1, len(path) + 1))
         if not listed and not covered(path) and not (value == "" and _known_mapping(path)):
             found.setdefault(_general(path), []).append((path, value))

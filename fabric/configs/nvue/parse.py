@@ -124,6 +124,10 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
         ),
         read_shapers(reader),
     )
+    own = profiles.pfc.get(_DEFAULT)
+    if on and mode == "lossy" and own is not None and _ROCE_PRIORITY in own.priorities:
+        text = f"'lossy' is RoCE without PFC, and 'qos pfc {_DEFAULT}' pauses switch priority {_ROCE_PRIORITY}"
+        reader.bad(("qos", "roce", "mode"), text, "R9")
     _ports(reader, profiles, _watchdog(reader))
     _tunnel(reader)
     for domain in reader.at("bridge", "domain"):

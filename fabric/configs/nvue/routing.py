@@ -339,7 +339,7 @@ def _bgp(reader: Reader) -> None:
 def _sessions(reader: Reader, vrf: str) -> None:
     """The sessions of a VRF. A setting of the neighbour goes before that of its group."""
     bgp = ("vrf", vrf, "router", "bgp")
-    evpn = _on(reader.at(*bgp, "address-family", "l2vpn-evpn"), default=vrf == _DEFAULT and "evpn" in reader.top)
+    evpn = _on(reader.at(*bgp, "address-family", "l2vpn-evpn"), default=False)
     ipv4 = _on(reader.at(*bgp, "address-family", "ipv4-unicast"), default=True)
     for name in reader.at(*bgp, "neighbor"):
         row = reader.at(*bgp, "neighbor", name)

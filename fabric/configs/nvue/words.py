@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fabric.configs.model import Defect
 from fabric.configs.nvue.reader import Reader, leaves_of
-from fabric.configs.text.spelling import is_number
+from fabric.configs.text.spelling import is_number, slip_of
 
 _ABLE: Final = ("enable", "disable", "enabled", "disabled")
 _SWITCH: Final = ("on", "off", *_ABLE)
@@ -43,6 +43,11 @@ _PARENTS: Final = {
     "mode": ((("maintenance", "unit", "*"),), _SWITCH),
 }
 """Last word of a leaf to the paths above it and the words it takes."""
+_TYPES: Final = (
+    (("interface", "*", "type"), frozenset(("swp", "bond", "loopback", "svi", "eth", "peerlink", "sub"))),
+    (("vrf", "*", "router", "bgp", "neighbor", "*", "type"), frozenset(("numbered", "unnumbered"))),
+)
+"""Leaves with a word for the kind of something; a release may have more of them, so that slips alone are wrong."""
 _WHOLE_PERCENT: Final = 100
 
 
@@ -50,6 +55,9 @@ def check_words(reader: Reader) -> None:
     """Add a defect for each word that switches nothing, and for numbers that contradict each other."""
     for path, value in leaves_of(reader.written):
         word = path[-1]
+        for pattern, known in _TYPES if word == "type" else ():
+            if _fits(path, pattern) and value not in known and (right := slip_of(value, known)):
+                reader.bad(path, f"type '{value[:40]}' is none of {', '.join(sorted(known))} (did you mean '{right}'?)")
         if word == "enable" and path[0] in _READ and len(path) > 1:
             allowed: tuple[str, ...] = _SWITCH
         elif word in _PARENTS and any(_fits(path[:-1], it) for it in _PARENTS[word][0]):

@@ -315,6 +315,8 @@ def _interfaces(
 ) -> None:
     """`inputs` and `outputs` are what holds for the whole switch, and the policies that an interface may name."""
     begun: set[str] = set()  # a port may be in several blocks: its own, and those of ranges
+    routed: dict[str, bool] = {}
+    stated: set[str] = set()
     for line, match in reader.root.find(r"interface (Ethernet[\d/,-]+)"):
         pfc = r"priority-flow-control mode (on|off|auto)(?P<rest> .*)?|no priority-flow-control mode(?: \w+)?"
         modes = [word[1] or "auto" for _, word in line.find(pfc)]
@@ -334,7 +336,7 @@ def _interfaces(
         down, up, paused = line.has(r"shutdown"), line.has(r"no shutdown"), line.has(r"flowcontrol (?:send|receive) on")
         bundle = r"channel-group (\d+)(?: force)?(?: mode (active|passive|on))?(?P<rest> .*)?"
         lags = [(word[1], word[2] or "on") for _, word in line.find(bundle)]  # without a word it is static
-        list(line.find(r"no switchport"))
+        routing = line.has(r"no switchport")
         line.accept(r"description .*|spanning-tree .*")
         ports = reader.ports(line, match[1])
         reader.switched(line, ports)
@@ -344,6 +346,8 @@ def _interfaces(
             port.mtu = mtus[-1] or port.mtu if mtus else _PORT_MTU if new else port.mtu
             port.speed_mbps = speeds[-1] if speeds else port.speed_mbps
             port.admin_up = not down if new or down or up else port.admin_up
+            routed[port.name] = routing or routed.get(port.name, False)
+            stated.update({port.name} if down or up else ())
             port.global_pause |= paused
             port.fec = fec[-1] if fec else port.fec
             port.autoneg = ("off" if autoneg[-1] else "on") if autoneg else port.autoneg
@@ -373,3 +377,14 @@ def _interfaces(
                 detection_ms = watchdog.detection_ms if factor is None else factor * _POLL_MS
                 port.watched = port.lossless
                 port.watchdog = Watchdog(at, "drop", detection_ms, watchdog.restoration_ms)
+    _down_by_default(reader.device, {name for name, its in routed.items() if its}, stated)
+
+
+def _down_by_default(device: Device, routed: set[str], stated: set[str]) -> None:
+    """A routed port without `no shutdown` is down, where the file has that line at others: it may leave it out at all.
+
+    Source: Nexus 9000 Interfaces Configuration Guide, "Default Settings for Layer 3 Interfaces": shut.
+    """
+    if any(device.ports[name].admin_up for name in routed & stated):
+        for name in routed - stated:
+            device.ports[name].admin_up = device.ports[name].admin_stated = False

@@ -384,6 +384,11 @@ def _instance(reader: TextReader, block: Line, vrf: str, templates: dict[str, Ne
     )
 
 
+_FAMILIES: Final = (
+    r"address-family ((?:ipv4|ipv6) (?:unicast|multicast|mvpn|labeled-unicast)|l2vpn (?:evpn|vpls)|vpnv[46] unicast)"
+)
+
+
 def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf: str = "") -> Neighbor:
     kind = block.text.rpartition(f" {name}")[0] if block.text.startswith("template ") else "neighbor"
     where = ("router bgp", *((vrf,) if vrf else ()), f"{kind} {name}")
@@ -419,7 +424,7 @@ def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf
     if block.has(r"disable-connected-check"):
         peer.hops = max(peer.hops or 0, _DIRECT)
     block.accept(r"description .*|timers .*|bfd.*|password .*|no .*|log-.*|disable-.*|local-as .*")
-    for line, match in block.find(r"address-family (\S+ \S+)"):
+    for line, match in block.find(_FAMILIES):
         family = "evpn" if match[1] == "l2vpn evpn" else match[1].split(" ")[0]
         peer.families.add(family)
         if line.has(r"allowas-in(?: \d+)?"):

@@ -24,6 +24,7 @@ from fabric.configs.running_config.mistyped import intended
 from fabric.configs.text.jsonfile import FixedLines, refuse, two_switches
 from fabric.configs.text.port_ranges import interfaces_of
 from fabric.configs.text.roce_effect import effect_of, is_free_text
+from fabric.configs.text.secrets import without_secret
 from fabric.configs.text.spelling import is_address, odd_characters, prefix_of
 from fabric.units import count as counted
 from fabric.visible import sentence
@@ -39,7 +40,6 @@ _SEPARATOR: Final = re.compile(r"[ \t]+")
 """What separates words for the parsers of EOS and NX-OS; a no-break space is part of a word."""
 IPV4_ADDRESS: Final = r"\d[\d.]*(?:/\d+| [\d.]+)"
 """An address with its prefix length or netmask."""
-_SECRET: Final = re.compile(r"\b(password|passphrase|secret|key-string|key \d)(?= ).*")
 
 
 @dataclass(slots=True)
@@ -299,6 +299,8 @@ class TextReader:
             # a policy or a profile is used by ports that are not known here
             root: Where = tuple(top) if port else ("interface",) if effect_of(line.text) else ()
             root = ("router bgp",) if meant_line.startswith("router bgp ") else root
+            if path[0].startswith("router bgp ") and len(path) > 1 and path[-2].startswith("neighbor "):
+                root = ("router bgp", *path[1:-1])
             if match := re.fullmatch(r"ip routing(?: vrf (\S+))?", meant_line):
                 root = tuple(filter(None, ("ip routing", match[1])))  # the requirement that the line is for
             right = () if line.children else (Meant(path, (*path[:-1], meant_line)),)
@@ -531,7 +533,7 @@ def _listed(text: str) -> str:
 
 def _shown(text: str) -> str:
     """A line in an output: one line of visible characters, without its password."""
-    return sentence(_SECRET.sub(r"\1 (not shown)", text))
+    return sentence(without_secret(text))
 
 
 def numbers(text: str, high: int) -> list[int]:

@@ -31,7 +31,9 @@ def check_vlans(reader: TextReader) -> None:
             absent = [it for it in numbers(match[1], _MAX_VLAN) if it not in made and it != _DEFAULT]
             if absent:
                 what = ", ".join(f"VLAN {it}" for it in absent[:_SHOWN])
-                reader.defect(line, f"{name[1]}|{line.text}", f"{what} is not in the file", "R1")
+                vxlan = line.text.startswith("vxlan ")
+                root = ("interface", name[1], f"vxlan vlan {match[1]}") if vxlan else ()
+                reader.defect(line, f"{name[1]}|{line.text}", f"{what} is not in the file", "R1", root)
 
 
 def _lines(block: Line, pattern: str) -> Iterator[tuple[Line, re.Match[str]]]:

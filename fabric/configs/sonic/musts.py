@@ -12,7 +12,7 @@ from typing import Final
 
 from fabric.configs.model import Device
 from fabric.configs.sonic.rows import Rows
-from fabric.configs.text.spelling import meant
+from fabric.configs.text.spelling import meant, slip_of
 
 _REQUIRED: Final = {
     "BUFFER_POOL": ("type", "mode"),
@@ -22,6 +22,11 @@ _REQUIRED: Final = {
     "VXLAN_EVPN_NVO": ("source_vtep",),
     "PFC_WD": ("detection_time",),
 }
+_TYPES: Final = frozenset((
+    "ToRRouter", "LeafRouter", "SpineRouter", "SpineChassisFrontendRouter", "ChassisBackendRouter", "MgmtToRRouter",
+    "BackEndToRRouter", "BackEndLeafRouter", "EPMS", "MgmtTsToR", "BmcMgmtToRRouter",
+))  # fmt: skip
+"""Roles of a switch (sonic-device_metadata.yang, type)."""
 _MOST: Final = {"VXLAN_TUNNEL": 2, "VXLAN_EVPN_NVO": 1}
 _WRED_NAME: Final = 32
 
@@ -34,6 +39,11 @@ def check_musts(rows: Rows, device: Device) -> None:
             missing = [name for name in names if name not in fields and name not in optional]
             if missing and not (table == "PFC_WD" and key == "GLOBAL"):
                 rows.defect("R9", where, f"{table}|{key}"[:120], f"has no {' and no '.join(missing)}")
+    for key, where, fields in rows.raw("DEVICE_METADATA"):
+        kind = str(fields.get("type", ""))
+        if kind not in _TYPES and (right := slip_of(kind, _TYPES)):
+            text = f"'{kind[:40]}' is no role of a switch (did you mean '{right}'?)"
+            rows.defect("R5", (*where, "type"), f"DEVICE_METADATA|{key}|type"[:120], text)
     for table, most in _MOST.items():
         if len(rows.keys(table)) > most:
             rows.defect("R9", (table,), table, f"has {len(rows.keys(table))} rows, the switch takes {most}")
@@ -129,6 +139,7 @@ def _vrfs(rows: Rows) -> None:
 
 _OWN_VRFS: Final = frozenset(("default", "mgmt"))
 _ROUTED_TABLES: Final = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE")
+_NEEDS_ROW: Final = ("INTERFACE", "LOOPBACK_INTERFACE")
 
 
 def _interfaces(rows: Rows, device: Device) -> None:
@@ -141,11 +152,12 @@ def _interfaces(rows: Rows, device: Device) -> None:
         {key.partition("|")[2]: (table, key) for key in sorted(rows.keys(table), reverse=True)}  # the first one stays
         for table in ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
     )
+    new = any("|" not in key for table in _NEEDS_ROW for key in rows.keys(table))
     for table in _ROUTED_TABLES:
         names = {key for key in rows.keys(table) if "|" not in key}
         for key in sorted(rows.keys(table) - names):
             name = key.partition("|")[0]
-            if table == "INTERFACE" and names and name not in names:
+            if table in _NEEDS_ROW and new and name not in names:
                 text = f"has no row '{table}|{name[:40]}', without which the switch ignores the address"
                 rows.defect("R9", rows.where(table, key), f"{table}|{key}"[:120], text)
             if name in members:

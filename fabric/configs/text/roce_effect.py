@@ -19,7 +19,7 @@ UNKNOWN_LANGUAGE: Final = "unknown language"
 _FREE_TEXT: Final = re.compile(
     r"(?:no |default )?(?:description|banner|remark|hostname|username|alias|snmp-server|logging|aaa|tacacs|radius|ntp|"
     r"event-handler|daemon|management|hardware counter|random-detect ecn count|vlan \d+|name|copp|control-plane|"
-    r"(?:policy|class)-map type (?:copp|control-plane|pdp)) ?"
+    r"(?:policy|class)-map type (?:copp|control-plane|pdp))(?![a-z])"
 )
 _RANGE: Final = re.compile(r"(?<![0-9.:])([0-9]{1,5})\s?(?:-|:| )\s?([0-9]{1,5})(?![0-9.:])")
 _NUMBER: Final = re.compile(r"(?<![0-9.:])4791(?![0-9.:])")

@@ -120,7 +120,7 @@ R1: Final = check(
     consequence="the object is silently absent, or the load is refused",
     remedy="correct the name, or add the object it names",
     source="sonic-yang-models leafrefs; sonic-swss qosorch.cpp l.2126 (need_retry)",
-    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P10 P11 P22 O1 O3 V7 V8",
+    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P10 P11 P22 O1 O3 V7 V8 V3 V16",
 )(_dangling)
 
 

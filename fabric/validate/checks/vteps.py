@@ -248,12 +248,14 @@ def V16(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for vlan in sorted(used.keys() & usual.keys() - mapped) if found.vtep else ():
             number = usual[vlan].most_common(1)[0][0]
             where = found.vlan_where.get(vlan) or used[vlan].where
+            field = ("vlan",) if device.capabilities.tables else ()
+            elsewhere = next(((*it.where, *field) for it in found.vnis if it.number == number), found.vtep.where)
             yield Found(
                 device.name,
                 named(where),
                 f"VLAN {vlan} (port {used[vlan].name}) has no VNI, elsewhere {number}",
                 (shows(device, where, "", f"VLAN {vlan}"),),
-                root=(device.name, found.vtep.where),
+                root=(device.name, elsewhere),
                 fix=map_vni(device, vlan, number),
             )
     yield from _vrfs_without(facts)

@@ -130,7 +130,7 @@ TWICE = [
         "qos egress-scheduler heavy traffic-class 3,5 bw-percent 40",
         "qos egress-scheduler heavy traffic-class 3,5 bw-percent 30",
     ),
-    ("qos roce mode lossless", "qos roce mode lossy"),
+    ("qos roce mode lossless", "qos roce mode lossless-single-ipool"),
     ("qos pfc default-global cable-length 40", "qos pfc default-global cable-length 10"),
 ]
 
