@@ -431,7 +431,9 @@ _SETTINGS: Final = {
 
 def _of_group(reader: Reader, group: tuple[str, ...], row: Mapping[str, Any]) -> dict[str, Any]:
     """Where a neighbour's peer group is, and what it takes from there; `row`: what the neighbour states itself."""
-    taken = [key for key in _SETTINGS if key in reader.at(*group) and key not in row]
+    its = reader.at(*group)
+    shut = {"shutdown"} if its.get("shutdown", "off") in ("on", True, "enabled") else set()  # also of one that says off
+    taken = [key for key in _SETTINGS if key in its and (key not in row or key in shut)]
     return {
         "group_where": reader.where(*group),
         "inherited_where": tuple((_SETTINGS[key], reader.where(*group, key)) for key in taken),

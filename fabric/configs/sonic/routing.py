@@ -135,7 +135,9 @@ def _sessions(rows: Rows, device: Device) -> None:
         if group is not None:
             named = (f"{vrf or _DEFAULT_VRF}|{of_group}", of_group)
             at = next(rows.where("BGP_PEER_GROUP", it) for it in named if it in groups)
-            taken = tuple((word, (*at, it)) for it, word in _SETTINGS.items() if it in group and it not in fields)
+            shut = group.get("admin_status") in {"down", "false"}  # whatever the neighbour itself says
+            own = {it for it in _SETTINGS if it in fields} - ({"admin_status"} if shut else set())
+            taken = tuple((word, (*at, it)) for it, word in _SETTINGS.items() if it in group and it not in own)
             session = replace(session, group_where=at, inherited_where=taken)
         if off:
             session = replace(session, up=False, where=off[0])

@@ -28,6 +28,7 @@ _BELOW: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("interface nve", re.compile(r"member vni \d+.*")),
     ("interface", re.compile(r"(?:uc-)?tx-queue \d+")),
     ("evpn", re.compile(r"vni \d+(?: l2)?")),
+    ("maintenance", re.compile(r"unit \S+")),
 )
 """Start of an outermost header to the headers of blocks in it."""
 _DEEPER: Final = re.compile(r"address-family .*|neighbor \S+")
