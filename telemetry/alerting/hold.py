@@ -2,14 +2,14 @@
 
 Prometheus drops an alert when its expression has no row, for whatever reason. A target that cannot be scraped has none,
 and neither has a share of the last minute in which no simulated time has passed: to whoever is paged, a dead exporter,
-a run that has ended and a run that is paused look like recovery. So every alert has a second part: while there is no
-news of an instance, an alert of it that fires has a row, and no alert begins by that part
+a run that has ended and a run that is paused look like recovery. So the rows of every alert are recorded, and while
+there is no news of an instance, a row that was there stays, with its value, if its alert fires; no alert begins so
 (docs/decisions/0182-an-alert-stays-as-it-is-without-news.md).
 
-    expr or on (its labels) (-1 * its own firing state  and on (instance)  no news within REFILL_S)
+    rows = expr  or  (rows, as they were  and on (instance) no news within REFILL_S  and on (its labels) it fires)
 
-The row has the value HELD, by which texts tell it from what was measured. It lasts for REFILL_S after news are back: by
-then the windows of the expression are full again and say what is true. Evaluations of finished runs need none of this.
+Rows stay for REFILL_S after news are back: by then the windows of the expression are full again and say what is true.
+An alert that is only kept firing (keep_firing_for) has no row, and ends. Evaluations of finished runs need none of it.
 
 Source: the series ALERTS, prometheus.io/docs/prometheus/latest/configuration/alerting_rules.
 """
@@ -26,8 +26,6 @@ from telemetry.alerting.rules import MINUTE_S, known_labels
 
 JOB: Final = "fabric"
 """The job of the targets in the configuration that `fabric alerts rules` writes."""
-HELD: Final = -1
-"""No expression of an alert has a value below 0."""
 REFILL_S: Final = 5 * MINUTE_S
 """The longest window of an alert that says what is wrong; longer ones say what is normal, or count repeated events."""
 NO_DATA: Final = "instance:fabric_no_data:info"
@@ -45,16 +43,15 @@ def recordings() -> list[dict[str, Any]]:
     return [{"record": NO_DATA, "expr": _NO_DATA}, {"record": NO_NEWS, "expr": f"{NO_DATA} or 0 * ({STOPPED})"}]
 
 
-def held(alert: Alert, scaled: Timing) -> str:
-    """The expression of an alert with the part that holds it."""
+def name(alert: Alert) -> str:
+    """The recording rule with the rows of an alert."""
+    return f"alert:{alert.name}:rows"
+
+
+def held(alert: Alert, scaled: Timing) -> dict[str, Any]:
+    """The recording rule of an alert: its expression, and while there is no news what the rule had and what fires."""
     on = ", ".join(sorted(labels_of(alert.expr, known_labels())))
-    fires = f'sum without (alertstate) (ALERTS{{alertname="{alert.name}", alertstate="firing"}})'
+    fires = f'ALERTS{{alertname="{alert.name}", alertstate="firing"}}'
     silence = f"max_over_time({NO_NEWS}[{duration(scaled.ms(REFILL_S))}])"
-    return f"({promql(alert.expr, scaled)})\nor on ({on}) ({HELD} * {fires} and on (instance) {silence})"
-
-
-def told(description: str) -> str:
-    """The template of a description that says of a held alert what is known."""
-    place = "{{ with $labels.device }} at {{ . }}{{ end }}{{ with $labels.port }}:{{ . }}{{ end }}"
-    since = f"No news of {{{{ $labels.instance }}}}: this alert fired{place} before, and nothing says that it is over."
-    return f"{{{{ if lt $value 0.0 }}}}{since}{{{{ else }}}}{description}{{{{ end }}}}"
+    stays = f"{name(alert)}\nand on (instance) {silence}\nand on ({on}) {fires}"
+    return {"record": name(alert), "expr": f"({promql(alert.expr, scaled)})\nor ({stays})"}

@@ -65,7 +65,9 @@ def rules_yaml(dilation: float = NOMINAL_DILATION, runbooks: str = RUNBOOKS, das
     scaled = timing(dilation)
     scrape = duration(scaled.ms(SCRAPE_S))
     recordings = [{"record": rule.name, "expr": promql(rule.expr, scaled)} for rule in RECORDINGS]
-    alerts = [_alert(alert, scaled, runbooks, dashboards) for alert in ALERTS]
+    alerts = [
+        rule for alert in ALERTS for rule in (hold.held(alert, scaled), _alert(alert, scaled, runbooks, dashboards))
+    ]
     fits = [_fit_alert(it, runbooks, dashboards) for it in fit_alerts(scaled)]
     groups = {
         "groups": [{"name": "fabric", "interval": scrape, "rules": [*hold.recordings(), *recordings, *alerts, *fits]}]
@@ -112,7 +114,7 @@ def _alert(alert: Alert, scaled: Timing, runbooks: str, dashboards: str) -> dict
         labels[CABLE] = CABLE_TEMPLATE
     annotations = {
         "summary": alert.summary,
-        "description": hold.told(go_template(alert.description, scaled)),
+        "description": go_template(alert.description, scaled),
         "runbook_url": url(runbooks, alert.name),
         "dashboard_url": f"{dashboards}/{alert.dashboard}",
     }
@@ -120,10 +122,4 @@ def _alert(alert: Alert, scaled: Timing, runbooks: str, dashboards: str) -> dict
     kept = kept_s(alert.name)
     if kept:
         waits["keep_firing_for"] = annotations["kept_firing_for"] = duration(scaled.ms(kept))
-    return {
-        "alert": alert.name,
-        "expr": hold.held(alert, scaled),
-        **waits,
-        "labels": labels,
-        "annotations": annotations,
-    }
+    return {"alert": alert.name, "expr": hold.name(alert), **waits, "labels": labels, "annotations": annotations}

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from telemetry.alerting.hold import REFILL_S
+from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.render import rules_yaml
 from telemetry.alerting.rules import SCRAPE_S
 from tests.telemetry.programs import program
@@ -19,6 +20,8 @@ SICK: Final = 120
 """Scrapes after which the news end (tests/telemetry/test_outlive.py: the trouble lasts as long)."""
 SILENT: Final = 60
 BACK: Final = 60
+MEMORY: Final = 12
+"""Scrapes after the trouble at which no window of FabricPfcStorm has it any more."""
 REFILL: Final = REFILL_S // SCRAPE_S
 ALERT: Final = "FabricLinkDown"
 BY_STATE: Final = ("FabricPfcStorm", "FabricLinkDown", "FabricSilentLoss", "FabricEvpnRouteLoss", "FabricBlackHole")
@@ -67,6 +70,19 @@ def dead(name: str, instance: str, after: str, repo_root: Path) -> tuple[list[Ya
     return inputs, [*expected, fires(name, instance, again + BACK - 1, int(after != "well"))]
 
 
+def over(name: str, instance: str, repo_root: Path) -> tuple[list[Yaml], list[Yaml]]:
+    """A run that ends when the trouble is over and the alert is only kept firing: it ends all the same."""
+    kept = kept_s(name) // SCRAPE_S
+    last = SICK + MEMORY
+    inputs = []
+    for it in case(repo_root, name, instance):
+        values = it["values"].split(" ")[:last]
+        inputs.append({**it, "values": " ".join([*values, f"{values[-1]}x{SILENT}"])})
+    stopped = f"0x{last - 1} 1x{SILENT}"
+    inputs.append({"series": f'fabric_sim_ended{{instance="{instance}", job="fabric"}}', "values": stopped})
+    return inputs, [fires(name, instance, last, 1), fires(name, instance, last + kept + 2, 0)]
+
+
 @pytest.fixture(scope="module")
 def unmet(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What promtool says of all cases."""
@@ -76,7 +92,10 @@ def unmet(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
         for found in (ended(name, f"{name} ended", repo_root), dead(name, f"{name} dead", "sick", repo_root)):
             inputs += found[0]
             expected += found[1]
-    for found in (dead(ALERT, f"{ALERT} recovered", "well", repo_root),):
+    for found in (
+        dead(ALERT, f"{ALERT} recovered", "well", repo_root),
+        over("FabricPfcStorm", "FabricPfcStorm over", repo_root),
+    ):
         inputs += found[0]
         expected += found[1]
     test = {"interval": at(1), "input_series": inputs, "promql_expr_test": expected}
@@ -87,6 +106,10 @@ def unmet(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str
 @pytest.mark.parametrize("how", ["ended", "dead"])
 def test_an_alert_that_fires_stays_where_there_is_no_news(name: str, how: str, unmet: list[str]) -> None:
     assert not [text for text in unmet if f"{name} {how}" in text]
+
+
+def test_an_alert_that_is_only_kept_firing_ends_without_news(unmet: list[str]) -> None:
+    assert not [text for text in unmet if "FabricPfcStorm over" in text]
 
 
 def test_an_alert_ends_when_the_data_that_is_back_says_so(unmet: list[str]) -> None:
