@@ -29,6 +29,8 @@ _REFERENCE: Final = re.compile(r"\[\w+\|([^\[\]]*)\]")
 _SETS: Final = frozenset(("pfc_enable", "pfcwd_sw_enable", "adv_speeds", "adv_interface_types", "import-rts",
                           "export-rts"))  # fmt: skip
 """Fields of CONFIG_DB whose values have no order."""
+_NO_TEXT: Final = '""'
+"""How a value without characters is shown."""
 _EMPTY_ROW: Final = "NULL"
 """Field of a row without fields: a hash of the database has at least one (sonic-py-swsssdk, configdb.py)."""
 
@@ -106,7 +108,7 @@ def _of_tree(name: str, value: Any, at: Path, device: Device) -> Statement:  # n
                 found.add(_of_tree(str(key), item, (*at, str(key)), device))
         return found
     text = _written(value)
-    same = _REFERENCE.sub(r"\1", text or "")
+    same = "" if text == _NO_TEXT else _REFERENCE.sub(r"\1", text or "")
     if name in _SETS:
         same = ",".join(sorted(it.strip() for it in same.split(",")))
     return Statement(name, text, same, at=at)
@@ -116,7 +118,7 @@ def _written(value: Any) -> str | None:  # noqa: ANN401
     if isinstance(value, list):
         return ",".join(json.dumps(it) if isinstance(it, dict | list) else _written(it) or "" for it in value) or None
     if value is None or isinstance(value, str):
-        return value or None
+        return _NO_TEXT if value == "" else value
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 

@@ -134,6 +134,12 @@ def test_one_line_is_one_change(language: str, name: str, edit: Edit, line: str,
             put("PORT_QOS_MAP", "Ethernet24", "pfc_enable", value="3,4"),
             "PORT_QOS_MAP|Ethernet24|pfc_enable: 3 → 3,4",
         ),
+        (
+            "sonic",
+            "leaf2.json",
+            put("PORT_QOS_MAP", "Ethernet24", "pfc_enable", value=""),
+            'PORT_QOS_MAP|Ethernet24|pfc_enable: 3 → ""',
+        ),
     ],
 )
 def test_a_change_has_the_words_of_the_file(language: str, name: str, edit: Edit, said: str, tmp_path: Path) -> None:

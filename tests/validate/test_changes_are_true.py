@@ -27,6 +27,7 @@ Row = tuple[str, ...]
 """The words that lead to a value, and those of the value."""
 _SPLIT: Final = re.compile(r"[\s|,'\[\]]+")
 _NO_WORDS: Final = frozenset(("*", ""))
+_NO_VALUE: Final = frozenset(("present", "(not shown)", '""'))
 _CUT: Final = "…"
 _AT: Final = " > "
 """Between the keys of a value, in the last part of its row: the value as a whole."""
@@ -106,7 +107,7 @@ def untrue(old: Path, new: Path, said: tuple[str, ...], names: list[str]) -> lis
             for value, rows in zip(values, (went, came), strict=True):
                 if value == "absent":
                     continue
-                asked = set(words(f"{what} {'' if value in {'present', '(not shown)'} else value}"))
+                asked = set(words(what if value in _NO_VALUE else f"{what} {value}"))
                 its_rows = [row for row in rows if asked.issubset(row)]
                 if not its_rows:
                     found.append(f"{name}: {line}: no row has {value}")
