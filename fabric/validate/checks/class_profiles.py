@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Device, Port
-from fabric.validate.checks.base import E, Found, I, W, shows
+from fabric.validate.checks.base import E, Found, I, W, first, shows
 from fabric.validate.facts import Facts
 from fabric.validate.remedies import set_field
 
@@ -20,6 +20,7 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
 
     Groups that PFC protects are M4's, queues that it stops B7's. An error where RoCE or its CNPs are in the class, a
     warning elsewhere; one note for a switch whose file gives no lossy class a profile: it may be a part of the whole.
+    One warning for a switch without any row of a table in which others have rows.
     """
     bindings = {(it.name, table): bindings_of(it, table) for it in facts.devices for table, _, _ in _TABLES}
     noted = set()
@@ -41,6 +42,12 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
             theirs = {profile for number, profile in usual.items() if number in paused | rdma}
             theirs |= {name for name, it in device.profiles.items() if it.lossless}
             part = all(profile in theirs for profile in usual.values())
+            others = [it.name for it in facts.devices if bindings[it.name, table]]
+            if not usual and others and (device.name, table) not in noted:
+                noted.add((device.name, table))
+                give = "gives" if len(others) == 1 else "give"
+                text = f"no {word} of a port has a buffer profile, and {first(others)} {give} theirs one"
+                yield Found(device.name, table, text, (shows(device, (table,), "rows", "none"),), W)
             for number, its in held.items():
                 if number is None or not usual or number in paused or _named(port, table, number):
                     continue

@@ -29,6 +29,9 @@ _CLOSING: Final = (("address-family ", "exit-address-family"), ("vni ", "exit-vn
 _SHORT: Final = {"address-family ipv4 unicast": "address-family ipv4"}
 """Two spellings of one line."""
 _INSTANCE: Final = re.compile(r"router bgp (\S+)(?: .*)?")
+_ENTRY: Final = re.compile(r"(route-map \S+) (?:permit|deny) (\d+)")
+"""An entry of a route map is its name and its number: one with the other action takes its place, and `no route-map` of
+either action removes it (FRR lib/routemap_cli.c, route_map_index_get and `no route-map`)."""
 _REMOTE_AS: Final = re.compile(r"(neighbor \S+) remote-as (\S+)")
 
 
@@ -118,6 +121,8 @@ def _made(rows: list[str], path: tuple[str, ...]) -> list[str]:
     if outer is None:
         return _made(_made(rows, path[:-1]), path)
     closing = next((word for start, word in _CLOSING if path[-1].startswith(start)), "exit")
+    if len(path) == 1 and (other := _entry(outer, path[0])) is not None:
+        return [*rows[: other.row], path[0], closing, *rows[_closed(rows, other) + 1 :]]
     if len(path) == 1 and (like := lines.last_alike(_inside(outer), path[0])) is not None and like.children:
         at = _end(rows, like) + 1
         return [*rows[:at], "!", path[0], closing, *rows[at:]]
@@ -130,6 +135,21 @@ def _made(rows: list[str], path: tuple[str, ...]) -> list[str]:
     indent = " " * (its[0].indent if its else outer.indent + 1)
     at = (its[-1].last() if its else outer.row) + 1
     return [*rows[:at], indent + path[-1], indent + closing, *rows[at:]]
+
+
+def _entry(outer: Block, text: str) -> Block | None:
+    """The entry of a route map with this name and number, whatever its action; None where there is none."""
+    asked = _ENTRY.fullmatch(text)
+    if asked is None:
+        return None
+    its = ((it, _ENTRY.fullmatch(it.text)) for it in reversed(outer.children))
+    return next((it for it, found in its if found is not None and found.groups() == asked.groups()), None)
+
+
+def _closed(rows: list[str], block: Block) -> int:
+    """The last row of a block, with the line that closes it also where it is empty."""
+    end = _end(rows, block)
+    return end + 1 if not block.children and end + 1 < len(rows) and rows[end + 1].strip() in EXITS else end
 
 
 def _with(rows: list[str], path: tuple[str, ...], text: str) -> list[str]:
@@ -185,10 +205,11 @@ def _without(rows: list[str], path: tuple[str, ...], text: str) -> list[str]:
     if block is None:
         return rows
     its = _inside(block)
+    entry = None if path else _entry(block, words)
     gone = {
         number
         for it in its
-        if it.text == words or it.text.startswith(f"{words} ")
+        if it.text == words or it.text.startswith(f"{words} ") or it is entry
         for number in range(it.row, _end(rows, it) + 1)
     }
     if gone:

@@ -16,6 +16,7 @@ from shlex import quote
 from typing import Final
 
 from fabric.configs.model import Device, Site
+from fabric.configs.text.secrets import before_secret
 from fabric.validate.blocks import NEIGHBOR, Blocks, Path, blocks_of, of_frr
 from fabric.validate.checks.base import Finding
 from fabric.validate.commands import row_command
@@ -376,7 +377,7 @@ def _value(it: Usual) -> str:
 
 
 def _negated(line: str) -> str:
-    return line.removeprefix("no ") if line.startswith("no ") else f"no {line}"
+    return line.removeprefix("no ") if line.startswith("no ") else f"no {before_secret(line)}"
 
 
 def _nv(it: Usual) -> str:
