@@ -23,6 +23,7 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
     One warning for a switch without any row of a table in which others have rows.
     """
     bindings = {(it.name, table): bindings_of(it, table) for it in facts.devices for table, _, _ in _TABLES}
+    having = {table: [it.name for it in facts.devices if bindings[it.name, table]] for table, _, _ in _TABLES}
     noted = set()
     for line in facts.lossless:
         device, port = line.device, line.port
@@ -42,8 +43,8 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
             theirs = {profile for number, profile in usual.items() if number in paused | rdma}
             theirs |= {name for name, it in device.profiles.items() if it.lossless}
             part = all(profile in theirs for profile in usual.values())
-            others = [it.name for it in facts.devices if bindings[it.name, table]]
-            if not usual and others and (device.name, table) not in noted:
+            others = [] if usual else [it for it in having[table] if it != device.name]
+            if others and (device.name, table) not in noted:
                 noted.add((device.name, table))
                 give = "gives" if len(others) == 1 else "give"
                 text = f"no {word} of a port has a buffer profile, and {first(others)} {give} theirs one"
