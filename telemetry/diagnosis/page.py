@@ -47,8 +47,8 @@ A later step leaves out what an earlier one explains.
 5. **Links slower than their peers** (slow_links.py). The topology says which are: cables of a switch that have less
    than the same cables of its peers, or than the others of their ECMP group (fabric/topology/peer_rates.py). One is a
    root where a port of it is busy for 80 % of a sample interval, or marks while it is half busy, in 30 % of the time in
-   which it sends. The queue before it is no root then. A tier whose switches are all alike is `oversubscription`; so
-   is a switch that has fewer uplinks for its hosts than its peers, in words of its own.
+   which it sends. The queue before it is no root then. A tier whose switches are all alike is `oversubscription`. So
+   is a switch that has fewer uplinks for its hosts than its peers; the root then names the switch and both ratios.
 6. **Marking that begins too early** (early_marks.py). A queue may hold three frames, or what its link sends in a
    seventh of a round trip (Alizadeh et al., SIGCOMM 2010, section 3.3), before it marks. One whose curve marks 10 % of
    packets that find so much is a root where it marked 1 % of its packets, senders answer with CNPs, have more to send,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -13,30 +10,11 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.lab.routers import REAL, router
+from tests.shell import said
 from tools.page_commands import commands
 
 pytestmark = REAL
-LONGEST_S: Final = 600
-"""A command that goes on for longer does not end by itself."""
 SPEAK: Final = "sudo fabric bgp speak "
-WRITER: Final = "echo "
-
-
-def said(text: str, folder: Path) -> str:
-    """What a command prints on both streams."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-ec", text],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=LONGEST_S,
-    )
-    assert done.returncode == 0, f"{text}\n{done.stdout}"
-    return done.stdout
 
 
 @pytest.fixture

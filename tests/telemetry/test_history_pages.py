@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
@@ -16,12 +14,11 @@ from typing import Final
 import pytest
 
 from tests.conftest import ROOT
+from tests.shell import said
 from tests.telemetry.programs import end, get, held_port, program, wait_for
 from tools.page_commands import commands
 
 pytestmark = pytest.mark.slow
-LONGEST_S: Final = 1200
-"""A command that goes on for longer does not end by itself."""
 USUAL: Final = "127.0.0.1:9090"
 """Where the pages have their Prometheus."""
 
@@ -30,22 +27,6 @@ def written(page: str, begin: str) -> str:
     """The command of a page that begins so."""
     (found,) = (it.words for it in commands(f"docs/howto/{page}") if it.words.startswith(begin))
     return found
-
-
-def said(text: str, folder: Path) -> str:
-    """What a command prints."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-ec", text],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LONGEST_S,
-    )
-    assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 @contextmanager

@@ -29,7 +29,7 @@ QUICK = (
 
 
 def differences(case: Mistake, folder: Path) -> Iterator[str]:
-    """Findings that a plan repairs, and whose remedy does not name the commands of the plan."""
+    """Findings that a plan repairs, and whose remedy does not name the commands of the plan, or what has none."""
     case.write(folder)
     request = Request([folder])
     try:
@@ -38,19 +38,20 @@ def differences(case: Mistake, folder: Path) -> Iterator[str]:
         return
     plan = find(request, verdict)
     verdict = with_remedies(request, verdict)
-    commands = {key: [it.command for it in step.changes] for step in plan.steps for key in step.cleared}
+    changes = {key: step.changes for step in plan.steps for key in step.cleared}
     data = {(row["id"], row["text"]): row for row in json.loads(as_json(verdict))["causes"]}
     for cause in verdict.causes:
-        wanted = commands.get(cause.first.key)
+        wanted = changes.get(cause.first.key)
         if cause.severity < Severity.WARN or wanted is None:
             continue
         lines = remedy(cause)
         left = re.match(r"([\d,]+) more such changes?: --json$", lines[-1])  # a text has the first few
-        hidden = [it for it in wanted if f"$ {it}" not in lines]
+        told = [f"$ {it.command}" if it.command else f"{it.device}: {it.what}" for it in wanted]
+        hidden = [it for it in told if it not in lines]
         if len(hidden) > (int(left[1].replace(",", "")) if left else 0) or "no command" in "".join(lines):
-            yield f"{case.id}: {cause.check.id}: {wanted} is not in {lines}"
+            yield f"{case.id}: {cause.check.id}: {told} is not in {lines}"
         named = [it["command"] for it in data[cause.check.id, cause.first.text]["fixes"]]
-        if [it for it in wanted if it not in named]:
+        if [it for it in wanted if (it.command or None) not in named]:
             yield f"{case.id}: {cause.check.id}: {wanted} is not in the JSON: {named}"
 
 
